@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recovery: reads the manifest, the newest checkpoint and the logs behind it, in parallel, and hands their
+// content to a sink, each shard's in commit order. Also `txnode --check-log`.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "host/log/disk.h"
+#include "txn/result.h"
+
+namespace txnic::log {
+
+// Takes what recovery reads. Calls for one shard come in order and never at once; calls for different shards
+// come from several threads at once. Pointers are valid during the call. False: out of memory, recovery ends.
+class RecoverySink {
+ public:
+  virtual ~RecoverySink() = default;
+  virtual bool on_put(ShardId shard, TableId table, Bytes key, Bytes value, Version version) = 0;
+  virtual bool on_delete(ShardId shard, TableId table, Bytes key, Version version) = 0;
+  // An outcome of a session's window on this shard. outcome_key is Outcome::key.
+  virtual bool on_outcome(ShardId shard, SessionId session, uint64_t outcome_key, Version version,
+                          Sequence watermark) = 0;
+  virtual bool on_shard_version(ShardId shard, Version newest) = 0;
+  // Sessions: a log's session records go to the stream of each of its shards, in their place.
+  virtual bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) = 0;
+  virtual bool on_session_close(ShardId shard, SessionId session) = 0;
+};
+
+// How work is spread over threads (TBB in production, in order in a simulator).
+using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& body)>;
+
+struct RecoveryProgress {
+  uint64_t bytes_read, bytes_total, records;
+};
+
+struct RecoveryReport {
+  bool ok = false;
+  std::string error;             // names file and offset, and what to do
+  uint32_t last_incarnation = 0; // the newest that the directory has seen; the next start takes this + 1
+  uint64_t records = 0, rows = 0, outcomes = 0, bytes = 0;
+  uint64_t checkpoint_bytes = 0, log_bytes = 0;
+  uint64_t torn_tail_bytes = 0;  // cut off: the end of a group that was never acknowledged
+  std::string torn_tail;         // "file offset N", if any
+  bool clean_stop = false;
+};
+
+struct RecoveryOptions {
+  uint32_t shard_count = 0;      // must be the one that the log was written with
+  ParallelFor parallel_for;
+  std::function<void(const RecoveryProgress&)> progress;  // may be empty
+  bool check_only = false;       // verify and count; the sink may be null
+};
+
+RecoveryReport recover(Disk& disk, const RecoveryOptions& options, RecoverySink* sink);
+
+}  // namespace txnic::log

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every limit of the engine, by name. Nothing on the data path is unbounded, and reaching a limit is an
+// answer to the client (BUSY, TOO_LARGE) or a named counter, never a stall, a crash or a silent loss.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace txnic::limits {
+
+// ---- transactions -------------------------------------------------------------------------------
+inline constexpr uint32_t kKeyBytesMax = 64;
+inline constexpr uint32_t kValueBytesMax = 1024;
+inline constexpr uint32_t kOperationsMax = 64;    // operations in one message
+inline constexpr uint32_t kTablesMax = 256;       // declared tables of a node; ids may be any u16
+inline constexpr uint32_t kShardsMax = 1024;      // shards of a node
+inline constexpr uint32_t kWorkersMax = 64;       // worker lcores of a node
+
+// ---- wire ---------------------------------------------------------------------------------------
+// A message fits one Ethernet frame of MTU 1500: 1500 - 20 (IPv4) - 8 (UDP).
+inline constexpr uint32_t kMessageBytesMax = 1472;
+inline constexpr uint32_t kBurstMax = 64;         // packets in one burst
+
+// ---- sessions -----------------------------------------------------------------------------------
+inline constexpr uint32_t kSessionsDefault = 1024;     // open sessions of a node
+inline constexpr uint32_t kSessionsMax = 65536;
+inline constexpr uint32_t kWindowDefault = 256;        // sequences in one session's exactly-once window
+inline constexpr uint32_t kWindowMax = 16384;          // a power of two
+inline constexpr uint32_t kStaticSessionsMax = 64;
+inline constexpr uint64_t kSessionIdleExpirySecondsDefault = 300;
+inline constexpr uint64_t kCookieLifetimeSeconds = 16; // a cookie is accepted for one to two lifetimes
+inline constexpr uint32_t kExpiryStepSessions = 4;     // sessions looked at for expiry in one idle step
+
+// ---- loop ---------------------------------------------------------------------------------------
+inline constexpr uint32_t kHeldRepliesMax = 16384;     // answers waiting for the disk, per worker (power of two)
+inline constexpr uint64_t kWorkerStallMilliseconds = 1000;  // a worker silent for longer is reported
+
+// ---- store --------------------------------------------------------------------------------------
+inline constexpr uint32_t kBucketChainMax = 64;        // buckets in one overflow chain
+inline constexpr uint32_t kSplitsPerInsertMax = 2;     // bucket splits one insert may do
+
+// ---- log ----------------------------------------------------------------------------------------
+inline constexpr uint32_t kLogBlockBytes = 4096;             // unit of write and of torn-write damage
+inline constexpr uint32_t kLogGroupBytesMax = 4u << 20;      // one group commit
+inline constexpr uint64_t kLogSegmentBytesDefault = 256ull << 20;
+inline constexpr uint32_t kLogRecordBytesMax = 4096;         // one commit record
+inline constexpr uint64_t kAsyncDelayMicrosecondsDefault = 1000;
+
+}  // namespace txnic::limits

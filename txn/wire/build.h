@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds requests in a caller's buffer. Refuses what would not parse, so that a client learns at once.
+#pragma once
+
+#include "txn/hash.h"
+#include "txn/wire/operation.h"
+
+namespace txnic::wire {
+
+// Builds one EXECUTE. The buffer is the caller's, at most kMessageBytesMax of it are used. Each call answers
+// false, and leaves the message as it was, if the operation does not fit or a length is out of range.
+class ExecuteBuilder {
+ public:
+  ExecuteBuilder() = default;
+  explicit ExecuteBuilder(MutableBytes buffer) : base_(buffer.data()), capacity_(buffer.size()) {
+    if (capacity_ > limits::kMessageBytesMax) capacity_ = limits::kMessageBytesMax;
+    used_ = kHeaderBytes;
+  }
+
+  bool get(TableId table, Bytes key) { return add_operation(Code::kGet, table, key, {}, 0, 0); }
+  bool put(TableId table, Bytes key, Bytes value) { return add_operation(Code::kPut, table, key, value, 0, 0); }
+  bool put_if(TableId table, Bytes key, Bytes value, Version expected) {
+    return add_operation(Code::kPut, table, key, value, kExpectVersion, expected);
+  }
+  bool insert(TableId table, Bytes key, Bytes value) { return add_operation(Code::kInsert, table, key, value, 0, 0); }
+  bool remove(TableId table, Bytes key) { return add_operation(Code::kDelete, table, key, {}, 0, 0); }
+  bool add(TableId table, Bytes key, int64_t delta) {
+    std::byte args[8];
+    store(args, delta);
+    return add_operation(Code::kAdd, table, key, args, 0, 0);
+  }
+  bool add_with_floor(TableId table, Bytes key, int64_t delta, int64_t floor) {
+    std::byte args[16];
+    store(args, delta);
+    store(args + 8, floor);
+    return add_operation(Code::kAdd, table, key, args, kHasFloor, 0);
+  }
+  // `flags`: kExpectAbsent, kReadSet.
+  bool check(TableId table, Bytes key, Version expected, uint16_t flags) {
+    return add_operation(Code::kCheck, table, key, {}, flags, expected);
+  }
+
+  // Completes the message with its header and returns its length.
+  uint32_t finish(SessionId session, Sequence sequence, Stamp stamp, uint32_t watermark_lag, ShardId shard) {
+    Header h = request_header(Type::kExecute, session, sequence, stamp);
+    h.length = static_cast<uint16_t>(used_);
+    h.operation_count = static_cast<uint8_t>(count_);
+    h.watermark_lag = watermark_lag;
+    h.shard = shard;
+    write_header(base_, h);
+    return static_cast<uint32_t>(used_);
+  }
+
+  uint32_t operation_count() const { return count_; }
+  size_t size() const { return used_; }
+
+  bool add_operation(Code code, TableId table, Bytes key, Bytes value, uint16_t flags, Version expected) {
+    const bool has_version = code == Code::kCheck || (flags & kExpectVersion) != 0;
+    const size_t need = sizeof(OperationHeader) + (has_version ? 8 : 0) + key.size() + value.size();
+    if (count_ == limits::kOperationsMax || used_ + need > capacity_ || key.empty() ||
+        key.size() > limits::kKeyBytesMax || value.size() > limits::kValueBytesMax) {
+      return false;
+    }
+    std::byte* at = base_ + used_;
+    store(at, OperationHeader{static_cast<uint8_t>(code), static_cast<uint8_t>(key.size()), table,
+                              static_cast<uint16_t>(value.size()), flags});
+    at += sizeof(OperationHeader);
+    if (has_version) {
+      store(at, expected);
+      at += 8;
+    }
+    std::memcpy(at, key.data(), key.size());
+    if (!value.empty()) std::memcpy(at + key.size(), value.data(), value.size());
+    used_ += need;
+    ++count_;
+    return true;
+  }
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t capacity_ = 0;
+  size_t used_ = 0;
+  uint32_t count_ = 0;
+};
+
+// A session-level request without operations (OPEN, CLOSE). Returns its length.
+uint32_t build_open(std::byte* buffer, SessionId session, Sequence attempt, const uint8_t* cookie_or_null);
+uint32_t build_close(std::byte* buffer, SessionId session, Sequence sequence, Stamp stamp);
+
+}  // namespace txnic::wire

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fixed message header and the message types. docs/PROTOCOL.md is the specification; this file and that
+// one change together, and tests/golden holds a packet of each type.
+#pragma once
+
+#include "txn/limits.h"
+#include "txn/result.h"
+#include "txn/types.h"
+
+namespace txnic::wire {
+
+inline constexpr uint16_t kMagic = 0x5854;  // the bytes "TX"
+inline constexpr uint8_t kVersion = 1;
+inline constexpr uint16_t kBasePortDefault = 7700;
+
+enum class Type : uint8_t {
+  kOpen = 1,       // client → node: open a session; body OpenBody
+  kChallenge = 2,  // node → client: send OPEN again with this cookie; body Cookie
+  kOpened = 3,     // node → client: body OpenedBody; header.stamp is the session's stamp
+  kClose = 4,      // client → node: no body
+  kClosed = 5,     // node → client: no body
+  kExecute = 6,    // client → node: one transaction; body: operations
+  kExecuted = 7,   // node → client: its outcome; body: commit version, then values
+  kEcho = 8,       // client → node: any body, answered by the dataplane without the engine
+  kEchoed = 9,     // node → client: the same body
+};
+
+// 48 bytes, little-endian. Requests and replies share it; a reply echoes session, sequence, shard.
+struct Header {
+  uint16_t magic;
+  uint8_t version;
+  uint8_t type;             // Type
+  uint16_t length;          // of the whole message, header included
+  uint8_t operation_count;  // EXECUTE: operations; EXECUTED: values in the body; else 0
+  uint8_t result;           // replies: Result; requests: 0
+  uint64_t session;
+  uint64_t sequence;        // OPEN: the client's opening attempt, rising
+  uint64_t stamp;           // requests: the session's stamp (OPEN: 0); refusals: the node's incarnation in the high half
+  uint32_t watermark_lag;   // requests: sequence - lag is the lowest sequence whose answer is still wanted
+  uint16_t shard;
+  uint8_t flags;            // requests: kFlag… below; replies: kReplyFlag…
+  uint8_t detail;           // replies: index of the operation that decided, or the reason of the refusal
+  uint32_t map_epoch;       // shard-map epoch; 0 until shard maps exist
+  uint16_t view_epoch;      // reserved for replication: 0
+  uint8_t fragment_index;   // reserved for messages larger than a frame: 0
+  uint8_t fragment_count;   // reserved: 0 or 1
+};
+static_assert(sizeof(Header) == 48 && alignof(Header) == 8);
+inline constexpr uint32_t kHeaderBytes = sizeof(Header);
+
+// Reserved: the message ends in a 16-byte authentication tag. Refused by version 1.
+inline constexpr uint8_t kFlagAuthenticated = 0x01;
+// EXECUTED: the answer of an earlier execution; outcome and commit version stand, values are not repeated.
+inline constexpr uint8_t kReplyFlagDuplicate = 0x02;
+// EXECUTED: executed for a static replay session, outside any window.
+inline constexpr uint8_t kReplyFlagReplay = 0x04;
+
+inline constexpr uint32_t kCookieBytes = 16;
+struct OpenBody {  // an OPEN is as long as the longest answer to it, so that nobody is sent more than he sent
+  uint8_t cookie[kCookieBytes];  // zeros, or the cookie of a CHALLENGE
+  uint8_t padding[32];           // zeros
+};
+static_assert(sizeof(OpenBody) == 48);
+
+struct OpenedBody {
+  uint16_t shard_count;
+  uint16_t worker_count;
+  uint16_t base_port;         // shard s is served on UDP port base_port + s % worker_count
+  uint16_t reserved;
+  uint32_t window;            // sequences in the exactly-once window
+  uint32_t idle_expiry_seconds;
+  uint8_t window_survived;    // 1: the session was known and its outcomes are still known
+  uint8_t durability;         // Durability
+  uint8_t padding[14];
+};
+static_assert(sizeof(OpenedBody) == 32);
+
+inline constexpr uint32_t kOpenBytes = kHeaderBytes + sizeof(OpenBody);
+inline constexpr uint32_t kChallengeBytes = kHeaderBytes + kCookieBytes;
+inline constexpr uint32_t kOpenedBytes = kHeaderBytes + sizeof(OpenedBody);
+static_assert(kChallengeBytes <= kOpenBytes && kOpenedBytes <= kOpenBytes);
+
+inline constexpr ShardId kNoShard = 0xffff;
+inline constexpr uint32_t worker_of(ShardId shard, uint32_t worker_count) { return shard % worker_count; }
+
+inline Header read_header(const std::byte* message) { return load<Header>(message); }
+inline void write_header(std::byte* message, const Header& header) { store(message, header); }
+
+// A request header with everything that every request has.
+inline Header request_header(Type type, SessionId session, Sequence sequence, Stamp stamp) {
+  Header h{};
+  h.magic = kMagic;
+  h.version = kVersion;
+  h.type = static_cast<uint8_t>(type);
+  h.length = kHeaderBytes;
+  h.session = session;
+  h.sequence = sequence;
+  h.stamp = stamp;
+  return h;
+}
+
+}  // namespace txnic::wire

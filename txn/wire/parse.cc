@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "txn/wire/parse.h"
+
+#include "txn/hash.h"
+
+namespace txnic::wire {
+
+const char* name(ParseError error) {
+  switch (error) {
+    case ParseError::kNone: return "none";
+    case ParseError::kShort: return "short";
+    case ParseError::kMagic: return "magic";
+    case ParseError::kLength: return "length";
+    case ParseError::kType: return "type";
+    case ParseError::kVersion: return "version";
+    case ParseError::kReserved: return "reserved";
+    case ParseError::kOperationCount: return "operation_count";
+    case ParseError::kOperationCut: return "operation_cut";
+    case ParseError::kCode: return "operation_code";
+    case ParseError::kKeyLength: return "key_length";
+    case ParseError::kValueLength: return "value_length";
+    case ParseError::kFlags: return "operation_flags";
+    case ParseError::kTrailing: return "trailing_bytes";
+    case ParseError::kBody: return "body_length";
+    case ParseError::kSession: return "session_zero";
+  }
+  return "?";
+}
+
+namespace {
+
+ParseError check_prefix(const std::byte* message, uint32_t length, Header* header) {
+  if (length < kHeaderBytes) return ParseError::kShort;
+  *header = read_header(message);
+  if (header->magic != kMagic) return ParseError::kMagic;
+  if (header->length != length || length > limits::kMessageBytesMax) return ParseError::kLength;
+  return ParseError::kNone;
+}
+
+ParseError check_body(const Header& h) {
+  switch (static_cast<Type>(h.type)) {
+    case Type::kOpen: return h.length == kOpenBytes ? ParseError::kNone : ParseError::kBody;
+    case Type::kClose: return h.length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
+    default: return ParseError::kNone;
+  }
+}
+
+// Flags that each operation code may carry; index is the code.
+constexpr uint16_t kAllowedFlags[kCodeMax + 1] = {
+    0,
+    0,                                              // GET
+    kExpectVersion | kExpectAbsent,                 // PUT
+    0,                                              // INSERT
+    kExpectVersion,                                 // DELETE
+    kExpectVersion | kHasFloor,                     // ADD
+    kExpectVersion | kExpectAbsent | kReadSet,      // CHECK
+};
+
+bool value_length_fits(const OperationHeader& op) {
+  switch (static_cast<Code>(op.code)) {
+    case Code::kPut:
+    case Code::kInsert: return op.value_length <= limits::kValueBytesMax;
+    case Code::kAdd: return op.value_length == ((op.flags & kHasFloor) != 0 ? 16 : 8);
+    default: return op.value_length == 0;
+  }
+}
+
+}  // namespace
+
+ParseError parse_request_header(const std::byte* message, uint32_t length, Header* header) {
+  const ParseError prefix = check_prefix(message, length, header);
+  if (prefix != ParseError::kNone) return prefix;
+  const Header& h = *header;
+  // A newer version may have other types, so the version is judged first.
+  if (h.version != kVersion) return ParseError::kVersion;
+  const auto type = static_cast<Type>(h.type);
+  if (type == Type::kEcho) return ParseError::kNone;
+  if (type != Type::kExecute && type != Type::kOpen && type != Type::kClose) return ParseError::kType;
+  if ((h.flags | h.view_epoch | h.fragment_index) != 0 || h.fragment_count > 1) return ParseError::kReserved;
+  if (h.session == 0 || h.sequence == 0) return ParseError::kSession;
+  return check_body(h);
+}
+
+ParseError parse_operations(const std::byte* message, const Header& header, Operation* operations) {
+  if (header.operation_count == 0 || header.operation_count > limits::kOperationsMax) {
+    return ParseError::kOperationCount;
+  }
+  const std::byte* at = message + kHeaderBytes;
+  const std::byte* const end = message + header.length;
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    if (end - at < static_cast<ptrdiff_t>(sizeof(OperationHeader))) return ParseError::kOperationCut;
+    const auto op = load<OperationHeader>(at);
+    at += sizeof op;
+    if (op.code == 0 || op.code > kCodeMax) return ParseError::kCode;
+    if (op.key_length == 0 || op.key_length > limits::kKeyBytesMax) return ParseError::kKeyLength;
+    if ((op.flags & ~kAllowedFlags[op.code]) != 0) return ParseError::kFlags;
+    if (!value_length_fits(op)) return ParseError::kValueLength;
+    const bool has_version = (op.flags & kExpectVersion) != 0 || op.code == static_cast<uint8_t>(Code::kCheck);
+    if ((op.flags & kExpectAbsent) != 0 && !has_version) return ParseError::kFlags;
+    const uint32_t need = (has_version ? 8u : 0u) + op.key_length + op.value_length;
+    if (end - at < static_cast<ptrdiff_t>(need)) return ParseError::kOperationCut;
+    Operation& out = operations[i];
+    out.expected_version = 0;
+    if (has_version) {
+      out.expected_version = load<uint64_t>(at);
+      at += 8;
+    }
+    out.key = at;
+    out.value = at + op.key_length;
+    out.key_hash = hash_key(at, op.key_length);
+    out.table = op.table;
+    out.value_length = op.value_length;
+    out.flags = op.flags;
+    out.code = op.code;
+    out.key_length = op.key_length;
+    at += op.key_length + op.value_length;
+  }
+  return at == end ? ParseError::kNone : ParseError::kTrailing;
+}
+
+ParseError parse_reply_header(const std::byte* message, uint32_t length, Header* header) {
+  const ParseError prefix = check_prefix(message, length, header);
+  if (prefix != ParseError::kNone) return prefix;
+  const Header& h = *header;
+  if (h.version != kVersion && static_cast<Result>(h.result) != Result::kBadVersion) return ParseError::kVersion;
+  switch (static_cast<Type>(h.type)) {
+    case Type::kChallenge: return length == kChallengeBytes ? ParseError::kNone : ParseError::kBody;
+    case Type::kOpened:
+      return length == (h.result == 0 ? kOpenedBytes : kHeaderBytes) ? ParseError::kNone : ParseError::kBody;
+    case Type::kClosed: return length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
+    case Type::kExecuted: return ParseError::kNone;
+    case Type::kEchoed: return ParseError::kNone;
+    default: return ParseError::kType;
+  }
+}
+
+ParseError parse_values(const std::byte* message, const Header& header, Version* commit_version, Value* values) {
+  *commit_version = 0;
+  if (header.operation_count > limits::kOperationsMax) return ParseError::kOperationCount;
+  if (header.length == kHeaderBytes) return header.operation_count == 0 ? ParseError::kNone : ParseError::kOperationCut;
+  if (header.length < kExecutedFixedBytes) return ParseError::kBody;
+  *commit_version = load<uint64_t>(message + kHeaderBytes);
+  const std::byte* at = message + kExecutedFixedBytes;
+  const std::byte* const end = message + header.length;
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    if (end - at < static_cast<ptrdiff_t>(sizeof(ValueHeader))) return ParseError::kOperationCut;
+    const auto v = load<ValueHeader>(at);
+    at += sizeof v;
+    if (end - at < static_cast<ptrdiff_t>(v.value_length)) return ParseError::kOperationCut;
+    values[i] = {at, v.version, v.value_length, v.operation, v.present != 0};
+    at += v.value_length;
+  }
+  return at == end ? ParseError::kNone : ParseError::kTrailing;
+}
+
+}  // namespace txnic::wire
