@@ -9,10 +9,10 @@ const char* name(ParseError error) {
   switch (error) {
     case ParseError::kNone: return "none";
     case ParseError::kShort: return "short";
-    case ParseError::kMagic: return "magic";
+    case ParseError::kBadMagic: return "magic";
     case ParseError::kLength: return "length";
     case ParseError::kType: return "type";
-    case ParseError::kVersion: return "version";
+    case ParseError::kBadVersion: return "version";
     case ParseError::kReserved: return "reserved";
     case ParseError::kOperationCount: return "operation_count";
     case ParseError::kOperationCut: return "operation_cut";
@@ -32,7 +32,7 @@ namespace {
 ParseError check_prefix(const std::byte* message, uint32_t length, Header* header) {
   if (length < kHeaderBytes) return ParseError::kShort;
   *header = read_header(message);
-  if (header->magic != kMagic) return ParseError::kMagic;
+  if (header->magic != kMagic) return ParseError::kBadMagic;
   if (header->length != length || length > limits::kMessageBytesMax) return ParseError::kLength;
   return ParseError::kNone;
 }
@@ -72,7 +72,7 @@ ParseError parse_request_header(const std::byte* message, uint32_t length, Heade
   if (prefix != ParseError::kNone) return prefix;
   const Header& h = *header;
   // A newer version may have other types, so the version is judged first.
-  if (h.version != kVersion) return ParseError::kVersion;
+  if (h.version != kVersion) return ParseError::kBadVersion;
   const auto type = static_cast<Type>(h.type);
   if (type == Type::kEcho) return ParseError::kNone;
   if (type != Type::kExecute && type != Type::kOpen && type != Type::kClose) return ParseError::kType;
@@ -122,7 +122,7 @@ ParseError parse_reply_header(const std::byte* message, uint32_t length, Header*
   const ParseError prefix = check_prefix(message, length, header);
   if (prefix != ParseError::kNone) return prefix;
   const Header& h = *header;
-  if (h.version != kVersion && static_cast<Result>(h.result) != Result::kBadVersion) return ParseError::kVersion;
+  if (h.version != kVersion && static_cast<Result>(h.result) != Result::kBadVersion) return ParseError::kBadVersion;
   switch (static_cast<Type>(h.type)) {
     case Type::kChallenge: return length == kChallengeBytes ? ParseError::kNone : ParseError::kBody;
     case Type::kOpened:

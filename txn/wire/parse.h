@@ -11,11 +11,11 @@ namespace txnic::wire {
 enum class ParseError : uint8_t {
   kNone = 0,
   kShort = 1,    // shorter than a header
-  kMagic = 2,
+  kBadMagic = 2,
   kLength = 3,   // header.length differs from the datagram's length
   kType = 4,     // unknown, or a type that only nodes send
   kFirstAnswered = 8,
-  kVersion = 8,
+  kBadVersion = 8,
   kReserved = 9,         // a reserved field or flag is not zero (fragments, authentication, view epoch)
   kOperationCount = 10,  // zero operations, or more than kOperationsMax
   kOperationCut = 11,    // an operation reaches beyond the message
