@@ -49,7 +49,8 @@ struct CommitRequest {
 template <class B>
 concept Back = requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
                         const std::byte* key, uint32_t key_length, const CommitRequest& request,
-                        Version version, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) {
+                        Version version, SessionId session, Endpoint from, Stamp stamp, Sequence attempt,
+                        TimeNs now) {
   { constant.knows_table(table) } -> std::same_as<bool>;
   { constant.prefetch_bucket(local_shard, hash) };
   { constant.prefetch_record(local_shard, hash) };
@@ -68,6 +69,10 @@ concept Back = requires(B back, const B constant, uint32_t local_shard, uint64_t
   { constant.dependency_on_all() } -> std::same_as<Lsn>;
   // Answers with a dependency up to this position may go.
   { constant.durable() } -> std::same_as<Lsn>;
+  // One bounded step of background work: log completions, checkpoint. Answers how much was done.
+  { back.poll(now) } -> std::same_as<uint32_t>;
+  // Nothing is in flight: a clean stop may go on.
+  { constant.quiet() } -> std::same_as<bool>;
 };
 
 }  // namespace txnic::offload

@@ -80,7 +80,7 @@ uint32_t SessionTable::expire(TimeNs now, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     Session& session = sessions_[expiry_cursor_];
     expiry_cursor_ = (expiry_cursor_ + 1) % limits_.sessions;
-    if (session.id == 0 || session.is_static_replay || now < session.last_seen_ns + limits_.idle_expiry_ns) continue;
+    if (session.id == 0 || session.is_static || now < session.last_seen_ns + limits_.idle_expiry_ns) continue;
     erase(&session);
     ++erased;
   }

@@ -44,7 +44,8 @@ struct Session {
   Sequence attempt = 0;  // the client's opening attempt that yielded `stamp`
   TimeNs last_seen_ns = 0;
   Endpoint opened_from;
-  bool is_static_replay = false;
+  bool is_static = false;         // named in the configuration: needs no opening, any stamp, any address, no expiry
+  bool is_static_replay = false;  // and no window: every copy is executed (replay: EXECUTE)
 };
 
 class SessionTable {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Forwarding mode `txn`: hands bursts to the front. A template over the back, because the dataplane does not know the
+// host's store; host/apps instantiates it.
+#pragma once
+
+#include "dataplane/modes/mode.h"
+#include "offload/front.h"
+
+namespace txnic::dataplane {
+
+template <offload::Back B>
+class TxnMode final : public Mode {
+ public:
+  // Both outlive the mode.
+  TxnMode(offload::Front<B>* front, B* back) : front_(front), back_(back) {}
+
+  const char* name() const override { return "txn"; }
+
+  void process(std::span<Packet> burst, TimeNs now) override {
+    const size_t count = burst.size();
+    for (size_t i = 0; i < count; ++i) {
+      const Packet& packet = burst[i];
+      requests_[i] = {.message = packet.message, .handle = packet.mbuf, .from = packet.from, .length = packet.length,
+                      .room = packet.room, .is_passed = packet.tag == kPassedTag};
+    }
+    front_->step({requests_.data(), count}, now);
+    for (size_t i = 0; i < count; ++i) {
+      const offload::Request& request = requests_[i];
+      burst[i].verdict = verdict_of(request.action);
+      burst[i].reply_length = static_cast<uint16_t>(request.reply_length);
+      burst[i].to_worker = request.to_worker;
+      burst[i].tag = request.action == offload::Action::kPass ? kPassedTag : 0;
+    }
+  }
+
+  uint32_t poll(TimeNs now) override { return back_->poll(now) + front_->idle(now); }
+
+  uint32_t release(std::span<Packet> out) override {
+    std::array<offload::Released, limits::kBurstMax> released;
+    const size_t room = std::min<size_t>(out.size(), released.size());
+    const uint32_t count = front_->release({released.data(), room});
+    for (uint32_t i = 0; i < count; ++i) {
+      out[i] = Packet{};
+      out[i].mbuf = static_cast<rte_mbuf*>(released[i].handle);
+      out[i].reply_length = static_cast<uint16_t>(released[i].reply_length);
+      out[i].to_worker = released[i].to_worker;
+      out[i].verdict = verdict_of(released[i].action);
+      out[i].tag = released[i].action == offload::Action::kPass ? kPassedTag : 0;
+    }
+    return count;
+  }
+
+  bool busy() const override { return front_->held() != 0 || !back_->quiet(); }
+
+ private:
+  static constexpr uint32_t kPassedTag = 1;
+  static Verdict verdict_of(offload::Action action) {
+    switch (action) {
+      case offload::Action::kDrop: return Verdict::kDrop;
+      case offload::Action::kReply: return Verdict::kReply;
+      case offload::Action::kHold: return Verdict::kHold;
+      case offload::Action::kForward: return Verdict::kForward;
+      case offload::Action::kPass: return Verdict::kPass;
+    }
+    return Verdict::kDrop;
+  }
+
+  offload::Front<B>* const front_;
+  B* const back_;
+  std::array<offload::Request, limits::kBurstMax> requests_;
+};
+
+}  // namespace txnic::dataplane

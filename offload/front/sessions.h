@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OPEN and CLOSE. Both make one round through the node's workers, in the client's own message: worker 0 checks the
+// cookie and gives the stamp, each worker installs the session for its shards (and logs that), the last one answers.
+// So an answered OPENED means that every worker knows the session, durably where the log is.
+#pragma once
+
+#include "offload/front.h"
+
+namespace txnic::offload {
+
+template <Back B>
+void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
+  if (request.is_passed) {
+    install(request, header, now);
+    return;
+  }
+  if (config_.worker != 0) {
+    request.action = Action::kForward;
+    request.to_worker = 0;
+    ++counters_.forwarded;
+    return;
+  }
+  const auto body = load<wire::OpenBody>(request.message + wire::kHeaderBytes);
+  if (!check_cookie(config_.cookie_secret, request.from, header.session, now, body.cookie)) {
+    wire::Header reply = header;
+    reply.type = static_cast<uint8_t>(wire::Type::kChallenge);
+    reply.length = wire::kChallengeBytes;
+    wire::write_header(request.message, reply);
+    uint8_t cookie[wire::kCookieBytes];
+    make_cookie(config_.cookie_secret, request.from, header.session, now, cookie);
+    store(request.message + wire::kHeaderBytes, cookie);
+    request.reply_length = wire::kChallengeBytes;
+    request.action = Action::kReply;
+    ++counters_.challenges;
+    return;
+  }
+  wire::Header stamped = header;
+  const Session* const session = sessions_->find(header.session);
+  if (session != nullptr && session->is_static) {
+    refuse(request, header, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kWrongAddress));
+    return;
+  }
+  const bool opened_now = session != nullptr && stamp_incarnation(session->stamp) == config_.incarnation;
+  if (opened_now && header.sequence < session->attempt) {
+    ++counters_.stale_opens;
+    request.action = Action::kDrop;  // a delayed message of an opening that the client has given up
+    return;
+  }
+  // The same attempt again gets the same stamp; a new one a new stamp, which ends the life of older messages.
+  const bool same = opened_now && header.sequence == session->attempt && session->opened_from == request.from;
+  stamped.stamp = same ? session->stamp : make_stamp(config_.incarnation, ++opening_number_);
+  stamped.detail = 1;  // "the window survived", until a worker finds that it did not
+  ++(session == nullptr ? counters_.opens : counters_.reopens);
+  install(request, stamped, now);
+}
+
+template <Back B>
+void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
+  if (held() == limits::kHeldRepliesMax) {
+    refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kHeldReplies));
+    return;
+  }
+  Session* session = sessions_->find(header.session);
+  if (session != nullptr && header.detail == 0) {
+    sessions_->erase(session);  // a worker before this one had lost its window: the session starts anew everywhere
+    session = nullptr;
+  }
+  const bool is_new = session == nullptr;
+  if (is_new) {
+    header.detail = 0;
+    session = sessions_->insert(header.session);
+    if (session == nullptr) {
+      refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kSessions));
+      return;
+    }
+  }
+  // A new window is logged as "closed, then opened": recovery must not join it to an older life of the same id.
+  if ((is_new && !back_->log_session_close(header.session)) ||
+      !back_->log_session_open(header.session, request.from, header.stamp, header.sequence)) {
+    if (is_new) sessions_->erase(session);
+    refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kLogFull));
+    return;
+  }
+  session->stamp = header.stamp;
+  session->attempt = header.sequence;
+  session->opened_from = request.from;
+  session->last_seen_ns = now;
+  pass_on(request, back_->dependency_on_all(), header, wire::Type::kOpened);
+}
+
+template <Back B>
+void Front<B>::close(Request& request, const wire::Header& header) {
+  if (!request.is_passed && config_.worker != 0) {
+    request.action = Action::kForward;
+    request.to_worker = 0;
+    ++counters_.forwarded;
+    return;
+  }
+  Session* const session = sessions_->find(header.session);
+  if (!request.is_passed) {
+    const bool known = session != nullptr && !session->is_static;
+    if (!known || session->stamp != header.stamp || session->opened_from != request.from) {
+      const auto reason = !known ? BadSessionReason::kUnknown
+                          : session->stamp != header.stamp ? BadSessionReason::kOldStamp
+                                                           : BadSessionReason::kWrongAddress;
+      refuse(request, header, Result::kBadSession, static_cast<uint8_t>(reason));
+      return;
+    }
+    ++counters_.closes;
+  }
+  if (held() == limits::kHeldRepliesMax || (session != nullptr && !back_->log_session_close(header.session))) {
+    refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kLogFull));
+    return;
+  }
+  if (session != nullptr) sessions_->erase(session);
+  pass_on(request, back_->dependency_on_all(), header, wire::Type::kClosed);
+}
+
+// To the next worker, or at the last one the answer; either waits until what this worker logged is durable.
+template <Back B>
+void Front<B>::pass_on(Request& request, Lsn depends_on, const wire::Header& header, wire::Type type) {
+  Action action = Action::kReply;
+  wire::Header out = header;
+  if (config_.worker + 1 < config_.worker_count) {
+    action = Action::kPass;
+    request.to_worker = static_cast<uint8_t>(config_.worker + 1);
+    wire::write_header(request.message, out);
+  } else if (type == wire::Type::kOpened) {
+    reply_opened(request, out);
+  } else {
+    out.type = static_cast<uint8_t>(type);
+    wire::write_header(request.message, out);
+    request.reply_length = wire::kHeaderBytes;
+  }
+  request.action = action;
+  if (depends_on > back_->durable()) hold(request, depends_on, action);
+}
+
+template <Back B>
+void Front<B>::reply_opened(Request& request, wire::Header header) {
+  wire::OpenedBody body{};
+  body.shard_count = static_cast<uint16_t>(config_.shard_count);
+  body.worker_count = static_cast<uint16_t>(config_.worker_count);
+  body.base_port = config_.base_port;
+  body.window = sessions_->configured().window;
+  body.idle_expiry_seconds = static_cast<uint32_t>(sessions_->configured().idle_expiry_ns / 1'000'000'000);
+  body.window_survived = header.detail;
+  body.durability = static_cast<uint8_t>(config_.durability);
+  header.type = static_cast<uint8_t>(wire::Type::kOpened);
+  header.length = wire::kOpenedBytes;
+  header.detail = 0;
+  wire::write_header(request.message, header);
+  store(request.message + wire::kHeaderBytes, body);
+  request.reply_length = wire::kOpenedBytes;
+}
+
+template <Back B>
+uint32_t Front<B>::idle(TimeNs now) {
+  // A silent session is dropped only when all that it did is durable: everything logged up to an earlier look.
+  if (now < next_expiry_ns_ || expiry_lsn_ > back_->durable()) return 0;
+  next_expiry_ns_ = now + 1'000'000;
+  expiry_lsn_ = back_->dependency_on_all();
+  const uint32_t expired = sessions_->expire(now, limits::kExpiryStepSessions);
+  counters_.expired += expired;
+  return expired;
+}
+
+}  // namespace txnic::offload

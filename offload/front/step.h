@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The burst: every request is parsed, then buckets and records of all of them are prefetched in stages, then each
+// is executed. By the time a transaction looks at memory, it is in the cache.
+#pragma once
+
+#include "offload/front.h"
+
+namespace txnic::offload {
+
+template <Back B>
+void Front<B>::step(std::span<Request> burst, TimeNs now) {
+  operations_used_ = 0;
+  for (size_t i = 0; i < burst.size(); ++i) parse(burst[i], parsed_[i]);
+  for (size_t i = 0; i < burst.size(); ++i) prefetch_records(parsed_[i]);
+  for (size_t i = 0; i < burst.size(); ++i) execute(burst[i], parsed_[i], now);
+}
+
+template <Back B>
+inline void Front<B>::parse(Request& request, Parsed& parsed) {
+  parsed.runs = false;
+  request.action = Action::kDrop;
+  const wire::ParseError error = wire::parse_request_header(request.message, request.length, &parsed.header);
+  if (error == wire::ParseError::kNone) [[likely]] {
+    if (parsed.header.type == static_cast<uint8_t>(wire::Type::kExecute)) [[likely]] {
+      parse_execute(request, parsed);
+    } else {
+      parsed.runs = true;  // session messages and echo: execute() tells them apart
+    }
+    return;
+  }
+  ++counters_.parse_errors[static_cast<uint8_t>(error)];
+  if (!wire::is_answered(error)) return;
+  if (error == wire::ParseError::kBadVersion) {
+    // The sender's types are not ours: an even answer, with our version in the header.
+    parsed.header.type = static_cast<uint8_t>(wire::Type::kExecute);
+    refuse(request, parsed.header, Result::kBadVersion, 0);
+  } else {
+    refuse(request, parsed.header, Result::kBadRequest, static_cast<uint8_t>(error));
+  }
+}
+
+template <Back B>
+inline void Front<B>::parse_execute(Request& request, Parsed& parsed) {
+  const wire::Header& header = parsed.header;
+  if (header.shard >= config_.shard_count) {
+    refuse(request, header, Result::kWrongShard, 0);
+    return;
+  }
+  const uint32_t owner = header.shard % config_.worker_count;
+  if (owner != config_.worker) {
+    request.action = Action::kForward;
+    request.to_worker = static_cast<uint8_t>(owner);
+    ++counters_.forwarded;
+    return;
+  }
+  ++counters_.requests;
+  sessions_->prefetch(header.session);
+  wire::Operation* const operations = &operations_[operations_used_];
+  const wire::ParseError error = wire::parse_operations(request.message, header, operations);
+  if (error != wire::ParseError::kNone) [[unlikely]] {
+    ++counters_.parse_errors[static_cast<uint8_t>(error)];
+    refuse(request, header, Result::kBadRequest, static_cast<uint8_t>(error));
+    return;
+  }
+  parsed.first_operation = operations_used_;
+  parsed.local_shard = static_cast<uint16_t>(header.shard / config_.worker_count);
+  parsed.writes = false;
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    const wire::Operation& operation = operations[i];
+    if (config_.shard_count > 1 && shard_of(operation.key_hash, config_.shard_count) != header.shard) [[unlikely]] {
+      refuse(request, header, Result::kCrossShard, static_cast<uint8_t>(i));
+      return;
+    }
+    if (!back_->knows_table(operation.table)) [[unlikely]] {
+      refuse(request, header, Result::kUnknownTable, static_cast<uint8_t>(i));
+      return;
+    }
+    const uint64_t hash = table_hash(operation.key_hash, operation.table);
+    hashes_[operations_used_ + i] = hash;
+    back_->prefetch_bucket(parsed.local_shard, hash);
+    parsed.writes |= wire::code_writes(operation.code);
+  }
+  operations_used_ += header.operation_count;
+  parsed.runs = true;
+}
+
+template <Back B>
+inline void Front<B>::prefetch_records(const Parsed& parsed) {
+  if (!parsed.runs || parsed.header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+  for (uint32_t i = 0; i < parsed.header.operation_count; ++i) {
+    back_->prefetch_record(parsed.local_shard, hashes_[parsed.first_operation + i]);
+  }
+}
+
+template <Back B>
+inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
+  if (!parsed.runs) return;
+  switch (static_cast<wire::Type>(parsed.header.type)) {
+    [[likely]] case wire::Type::kExecute: {
+      Session* session = admit(request, parsed, now);
+      if (session == nullptr) return;
+      if (parsed.writes) {
+        execute_write(request, parsed, *session);
+      } else {
+        execute_read(request, parsed, *session);
+      }
+      return;
+    }
+    case wire::Type::kEcho:
+      parsed.header.type = static_cast<uint8_t>(wire::Type::kEchoed);
+      wire::write_header(request.message, parsed.header);
+      request.reply_length = request.length;
+      request.action = Action::kReply;
+      ++counters_.echoes;
+      return;
+    case wire::Type::kOpen: open(request, parsed.header, now); return;
+    case wire::Type::kClose: close(request, parsed.header); return;
+    default: return;
+  }
+}
+
+}  // namespace txnic::offload

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The front over a back that holds nothing: compiled only so that a test can look at what the front's code imports
+// (tests/tidy): no clock, no allocation, no system call.
+#include "offload/front.h"
+
+namespace txnic::offload {
+
+struct NullBack {
+  bool knows_table(TableId) const { return true; }
+  void prefetch_bucket(uint32_t, uint64_t) const {}
+  void prefetch_record(uint32_t, uint64_t) const {}
+  Found find(uint32_t, TableId, const std::byte*, uint32_t, uint64_t) { return {}; }
+  BusyReason can_commit(const CommitRequest&) { return BusyReason::kNone; }
+  Version commit(const CommitRequest&) { return ++version; }
+  bool log_session_open(SessionId, Endpoint, Stamp, Sequence) { return true; }
+  bool log_session_close(SessionId) { return true; }
+  Lsn dependency(uint32_t, Version) const { return 0; }
+  Lsn dependency_on_all() const { return 0; }
+  Lsn durable() const { return 0; }
+  uint32_t poll(TimeNs) { return 0; }
+  bool quiet() const { return true; }
+  Version version = 0;
+};
+
+template class Front<NullBack>;
+
+}  // namespace txnic::offload
