@@ -16,7 +16,7 @@ enum class Result : uint8_t {
   kBelowFloor = 5,   // ADD would go below its floor
   // Not recorded: nothing was executed, the same id may be sent again (COMMIT 5).
   kLocked = 16,
-  kTooLarge = 17,        // the reply would not fit a message, or a value is not of ADD's size
+  kTooLarge = 17,        // the reply would not fit a message; ADD: the value is not 8 bytes, or the sum overflows
   kBusy = 18,            // a named limit was reached; `detail` is a BusyReason
   kWrongShard = 19,      // this node does not own the shard
   kUnknownTable = 20,

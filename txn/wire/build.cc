@@ -3,8 +3,9 @@
 
 namespace txnic::wire {
 
-uint32_t build_open(std::byte* buffer, SessionId session, Sequence attempt, const uint8_t* cookie_or_null) {
-  Header h = request_header(Type::kOpen, session, attempt, 0);
+uint32_t build_open(std::byte* buffer, SessionId session, Sequence attempt, const uint8_t* cookie_or_null,
+                    Stamp held_stamp) {
+  Header h = request_header(Type::kOpen, session, attempt, held_stamp);
   h.length = kOpenBytes;
   h.shard = kNoShard;
   write_header(buffer, h);

@@ -2,6 +2,8 @@
 // Builds requests in a caller's buffer. Refuses what would not parse, so that a client learns at once.
 #pragma once
 
+#include <cassert>
+
 #include "txn/hash.h"
 #include "txn/wire/operation.h"
 
@@ -12,7 +14,9 @@ namespace txnic::wire {
 class ExecuteBuilder {
  public:
   ExecuteBuilder() = default;
+  // At least kHeaderBytes.
   explicit ExecuteBuilder(MutableBytes buffer) : base_(buffer.data()), capacity_(buffer.size()) {
+    assert(buffer.size() >= kHeaderBytes);
     if (capacity_ > limits::kMessageBytesMax) capacity_ = limits::kMessageBytesMax;
     used_ = kHeaderBytes;
   }
@@ -40,7 +44,8 @@ class ExecuteBuilder {
     return add_operation(Code::kCheck, table, key, {}, flags, expected);
   }
 
-  // Completes the message with its header and returns its length.
+  // Completes the message with its header and returns its length. `watermark_lag`: sequence minus the lowest sequence
+  // whose answer is still wanted. May be called again, with another stamp or lag, to send the message again.
   uint32_t finish(SessionId session, Sequence sequence, Stamp stamp, uint32_t watermark_lag, ShardId shard) {
     Header h = request_header(Type::kExecute, session, sequence, stamp);
     h.length = static_cast<uint16_t>(used_);
@@ -55,15 +60,17 @@ class ExecuteBuilder {
   size_t size() const { return used_; }
 
   bool add_operation(Code code, TableId table, Bytes key, Bytes value, uint16_t flags, Version expected) {
-    const bool has_version = code == Code::kCheck || (flags & kExpectVersion) != 0;
-    const size_t need = sizeof(OperationHeader) + (has_version ? 8 : 0) + key.size() + value.size();
-    if (count_ == limits::kOperationsMax || used_ + need > capacity_ || key.empty() ||
-        key.size() > limits::kKeyBytesMax || value.size() > limits::kValueBytesMax) {
+    if (count_ == limits::kOperationsMax || key.empty() || key.size() > limits::kKeyBytesMax ||
+        value.size() > limits::kValueBytesMax || code < Code::kGet || static_cast<uint8_t>(code) > kCodeMax) {
       return false;
     }
+    const OperationHeader header{static_cast<uint8_t>(code), static_cast<uint8_t>(key.size()), table,
+                                 static_cast<uint16_t>(value.size()), flags};
+    const bool has_version = carries_version(header);
+    const size_t need = sizeof(OperationHeader) + (has_version ? 8 : 0) + key.size() + value.size();
+    if (used_ + need > capacity_ || !flags_allowed(header) || !value_length_allowed(header)) return false;
     std::byte* at = base_ + used_;
-    store(at, OperationHeader{static_cast<uint8_t>(code), static_cast<uint8_t>(key.size()), table,
-                              static_cast<uint16_t>(value.size()), flags});
+    store(at, header);
     at += sizeof(OperationHeader);
     if (has_version) {
       store(at, expected);
@@ -84,7 +91,10 @@ class ExecuteBuilder {
 };
 
 // A session-level request without operations (OPEN, CLOSE). Returns its length.
-uint32_t build_open(std::byte* buffer, SessionId session, Sequence attempt, const uint8_t* cookie_or_null);
+// `held_stamp`: the stamp that the client holds for this session: the node then opens it again only if its window
+// survived. 0: a new session, of which nothing is in flight.
+uint32_t build_open(std::byte* buffer, SessionId session, Sequence attempt, const uint8_t* cookie_or_null,
+                    Stamp held_stamp = 0);
 uint32_t build_close(std::byte* buffer, SessionId session, Sequence sequence, Stamp stamp);
 
 }  // namespace txnic::wire

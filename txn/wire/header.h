@@ -25,6 +25,11 @@ enum class Type : uint8_t {
   kEchoed = 9,     // node → client: the same body
 };
 
+// Types keep their number and direction in all versions, so that no version ever answers an answer.
+inline constexpr bool is_request(Type type) {
+  return type == Type::kOpen || type == Type::kClose || type == Type::kExecute || type == Type::kEcho;
+}
+
 // 48 bytes, little-endian. Requests and replies share it; a reply echoes session, sequence, shard.
 struct Header {
   uint16_t magic;
@@ -35,12 +40,13 @@ struct Header {
   uint8_t result;           // replies: Result; requests: 0
   uint64_t session;
   uint64_t sequence;        // OPEN: the client's opening attempt, rising
-  uint64_t stamp;           // requests: the session's stamp (OPEN: 0); refusals: the node's incarnation in the high half
+  uint64_t stamp;           // the session's stamp, echoed by replies. OPEN: the stamp held so far, 0 for a new session;
+                            // OPENED: the new one; BAD_SESSION: the node's incarnation in the high half
   uint32_t watermark_lag;   // requests: sequence - lag is the lowest sequence whose answer is still wanted
   uint16_t shard;
   uint8_t flags;            // requests: kFlag… below; replies: kReplyFlag…
   uint8_t detail;           // replies: index of the operation that decided, or the reason of the refusal
-  uint32_t map_epoch;       // shard-map epoch; 0 until shard maps exist
+  uint32_t map_epoch;       // reserved for shard maps: 0
   uint16_t view_epoch;      // reserved for replication: 0
   uint8_t fragment_index;   // reserved for messages larger than a frame: 0
   uint8_t fragment_count;   // reserved: 0 or 1

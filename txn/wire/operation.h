@@ -36,8 +36,34 @@ inline constexpr uint16_t kHasFloor = 0x4;
 // CHECK: part of a read set; a difference is reported as CONFLICT, not CHECK_FAILED.
 inline constexpr uint16_t kReadSet = 0x8;
 
+// Flags that each operation code may carry; the index is the code.
+inline constexpr uint16_t kAllowedFlags[kCodeMax + 1] = {
+    0,
+    0,                                          // GET
+    kExpectVersion | kExpectAbsent,             // PUT
+    0,                                          // INSERT
+    kExpectVersion,                             // DELETE
+    kExpectVersion | kHasFloor,                 // ADD
+    kExpectVersion | kExpectAbsent | kReadSet,  // CHECK; kExpectVersion says nothing new there
+};
+// The rules that builder and parser share; the code must be a valid one.
+inline constexpr bool carries_version(const OperationHeader& op) {
+  return (op.flags & kExpectVersion) != 0 || op.code == static_cast<uint8_t>(Code::kCheck);
+}
+inline constexpr bool flags_allowed(const OperationHeader& op) {
+  return (op.flags & ~kAllowedFlags[op.code]) == 0 && ((op.flags & kExpectAbsent) == 0 || carries_version(op));
+}
+inline constexpr bool value_length_allowed(const OperationHeader& op) {
+  switch (static_cast<Code>(op.code)) {
+    case Code::kPut:
+    case Code::kInsert: return op.value_length <= limits::kValueBytesMax;
+    case Code::kAdd: return op.value_length == ((op.flags & kHasFloor) != 0 ? 16 : 8);
+    default: return op.value_length == 0;
+  }
+}
+
 // A value in an EXECUTED, in the order of the GET and ADD operations of the request.
-// ADD returns the sum, as 8 bytes, under the commit version.
+// ADD returns the sum, as 8 bytes. What the transaction itself has written carries the commit version.
 struct ValueHeader {
   uint64_t version;        // the record's, or the absent key's (its bucket's last change)
   uint16_t value_length;

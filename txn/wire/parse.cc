@@ -45,38 +45,22 @@ ParseError check_body(const Header& h) {
   }
 }
 
-// Flags that each operation code may carry; index is the code.
-constexpr uint16_t kAllowedFlags[kCodeMax + 1] = {
-    0,
-    0,                                              // GET
-    kExpectVersion | kExpectAbsent,                 // PUT
-    0,                                              // INSERT
-    kExpectVersion,                                 // DELETE
-    kExpectVersion | kHasFloor,                     // ADD
-    kExpectVersion | kExpectAbsent | kReadSet,      // CHECK
-};
-
-bool value_length_fits(const OperationHeader& op) {
-  switch (static_cast<Code>(op.code)) {
-    case Code::kPut:
-    case Code::kInsert: return op.value_length <= limits::kValueBytesMax;
-    case Code::kAdd: return op.value_length == ((op.flags & kHasFloor) != 0 ? 16 : 8);
-    default: return op.value_length == 0;
-  }
-}
-
 }  // namespace
 
 ParseError parse_request_header(const std::byte* message, uint32_t length, Header* header) {
   const ParseError prefix = check_prefix(message, length, header);
   if (prefix != ParseError::kNone) return prefix;
   const Header& h = *header;
-  // A newer version may have other types, so the version is judged first.
-  if (h.version != kVersion) return ParseError::kBadVersion;
+  // The type is judged before the version: two nodes of different versions would else answer each other's answers
+  // for ever. Types keep their direction in all versions.
   const auto type = static_cast<Type>(h.type);
+  if (!is_request(type)) return ParseError::kType;
+  if (h.version != kVersion) return ParseError::kBadVersion;
   if (type == Type::kEcho) return ParseError::kNone;
-  if (type != Type::kExecute && type != Type::kOpen && type != Type::kClose) return ParseError::kType;
-  if ((h.flags | h.view_epoch | h.fragment_index) != 0 || h.fragment_count > 1) return ParseError::kReserved;
+  if ((h.result | h.flags | h.detail | h.view_epoch | h.fragment_index) != 0 || h.map_epoch != 0 ||
+      h.fragment_count > 1) {
+    return ParseError::kReserved;
+  }
   if (h.session == 0 || h.sequence == 0) return ParseError::kSession;
   return check_body(h);
 }
@@ -93,10 +77,9 @@ ParseError parse_operations(const std::byte* message, const Header& header, Oper
     at += sizeof op;
     if (op.code == 0 || op.code > kCodeMax) return ParseError::kCode;
     if (op.key_length == 0 || op.key_length > limits::kKeyBytesMax) return ParseError::kKeyLength;
-    if ((op.flags & ~kAllowedFlags[op.code]) != 0) return ParseError::kFlags;
-    if (!value_length_fits(op)) return ParseError::kValueLength;
-    const bool has_version = (op.flags & kExpectVersion) != 0 || op.code == static_cast<uint8_t>(Code::kCheck);
-    if ((op.flags & kExpectAbsent) != 0 && !has_version) return ParseError::kFlags;
+    if (!flags_allowed(op)) return ParseError::kFlags;
+    if (!value_length_allowed(op)) return ParseError::kValueLength;
+    const bool has_version = carries_version(op);
     const uint32_t need = (has_version ? 8u : 0u) + op.key_length + op.value_length;
     if (end - at < static_cast<ptrdiff_t>(need)) return ParseError::kOperationCut;
     Operation& out = operations[i];
@@ -146,6 +129,11 @@ ParseError parse_values(const std::byte* message, const Header& header, Version*
     if (end - at < static_cast<ptrdiff_t>(sizeof(ValueHeader))) return ParseError::kOperationCut;
     const auto v = load<ValueHeader>(at);
     at += sizeof v;
+    // Clients index by `operation` and copy by `value_length`: neither may leave its range, whoever sent this.
+    if (v.operation >= limits::kOperationsMax || (i != 0 && v.operation <= values[i - 1].operation)) {
+      return ParseError::kCode;
+    }
+    if (v.value_length > limits::kValueBytesMax) return ParseError::kValueLength;
     if (end - at < static_cast<ptrdiff_t>(v.value_length)) return ParseError::kOperationCut;
     values[i] = {at, v.version, v.value_length, v.operation, v.present != 0};
     at += v.value_length;

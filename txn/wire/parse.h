@@ -12,14 +12,14 @@ enum class ParseError : uint8_t {
   kNone = 0,
   kShort = 1,    // shorter than a header
   kBadMagic = 2,
-  kLength = 3,   // header.length differs from the datagram's length
+  kLength = 3,   // header.length differs from the datagram's length, or is above kMessageBytesMax
   kType = 4,     // unknown, or a type that only nodes send
   kFirstAnswered = 8,
   kBadVersion = 8,
-  kReserved = 9,         // a reserved field or flag is not zero (fragments, authentication, view epoch)
+  kReserved = 9,         // a reserved field or flag is not zero (result, fragments, authentication, epochs)
   kOperationCount = 10,  // zero operations, or more than kOperationsMax
   kOperationCut = 11,    // an operation reaches beyond the message
-  kCode = 12,
+  kCode = 12,            // unknown; in a reply: an operation index out of order
   kKeyLength = 13,
   kValueLength = 14,
   kFlags = 15,           // flags that this operation does not have
@@ -45,7 +45,7 @@ struct Operation {
   uint8_t key_length;
 };
 
-// Checks what every request has: magic, version, length, type, reserved fields. `length` is the datagram's
+// Checks what every request has: magic, length, type, version, reserved fields. `length` is the datagram's
 // payload. On kNone and on every answered error, `*header` is filled in.
 ParseError parse_request_header(const std::byte* message, uint32_t length, Header* header);
 
