@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/control/config.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "config.pb.h"
+#include "host/control/check.h"
+#include "host/control/place.h"
+#include "txn/hash.h"
+#include "txn/limits.h"
+
+namespace txnic::control {
+namespace {
+
+constexpr uint64_t kMebibyte = 1ull << 20;
+constexpr uint64_t kFileBytesMax = 16 * kMebibyte;
+
+class Collector : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit Collector(Problems* problems) : problems_(problems) {}
+  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    problems_->add(line, column, message);
+  }
+  void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
+    problems_->add(line, column, message);
+  }
+
+ private:
+  Problems* problems_;
+};
+
+LogConfig convert(const config::Log& from) {
+  LogConfig to;
+  to.durability = static_cast<Durability>(from.durability());
+  to.directory = from.directory();
+  to.segment_bytes = from.segment_mib() * kMebibyte;
+  to.group_bytes = from.group_kib() * 1024;
+  to.async_delay_ns = from.async_delay_us() * 1000ull;
+  to.checkpoint_log_bytes = from.checkpoint_log_mib() * kMebibyte;
+  to.io_uring = from.io_uring();
+  return to;
+}
+
+SessionsConfig convert(const config::Sessions& from) {
+  SessionsConfig to;
+  to.count = from.count();
+  to.window = from.window();
+  to.idle_expiry_seconds = from.idle_expiry_seconds();
+  for (const auto& session : from.static_session()) {
+    to.static_sessions.push_back({.id = session.id(), .execute = session.replay() == config::EXECUTE});
+  }
+  return to;
+}
+
+NetworkConfig convert(const config::Network& from) {
+  NetworkConfig to;
+  to.address = address_from_text(from.address()).value_or(0);
+  to.base_port = static_cast<uint16_t>(from.base_port());
+  to.checksum = static_cast<Checksum>(from.checksum());
+  to.rx_descriptors = static_cast<uint16_t>(from.rx_descriptors());
+  to.tx_descriptors = static_cast<uint16_t>(from.tx_descriptors());
+  to.burst = static_cast<uint16_t>(from.burst());
+  return to;
+}
+
+NodeConfig convert(const config::Node& from) {
+  NodeConfig to;
+  to.name = from.name();
+  to.shards = from.shards();
+  for (const auto& table : from.table()) {
+    to.tables.push_back({.id = static_cast<TableId>(table.id()),
+                         .name = table.has_name() ? table.name() : "table-" + std::to_string(table.id()),
+                         .capacity = table.capacity(),
+                         .key_bytes = table.key_bytes(),
+                         .value_bytes = table.value_bytes()});
+  }
+  to.log = convert(from.log());
+  to.sessions = convert(from.sessions());
+  to.network = convert(from.network());
+  to.memory_bytes = from.memory_mib() * kMebibyte;
+  NodeConfig nameless = to;
+  nameless.log.directory.clear();
+  const std::string canonical = describe(nameless);
+  to.hash = hash_key(reinterpret_cast<const std::byte*>(canonical.data()), static_cast<uint32_t>(canonical.size()));
+  return to;
+}
+
+}  // namespace
+
+LoadResult load_text(const std::string& text, const std::string& name, const Overrides& overrides) {
+  LoadResult result;
+  Problems problems(name);
+  Collector collector(&problems);
+  google::protobuf::TextFormat::Parser parser;
+  google::protobuf::TextFormat::ParseInfoTree tree;
+  parser.RecordErrorsTo(&collector);
+  parser.WriteLocationsTo(&tree);
+  // Missing required fields are reported by check(), which knows where their message stands.
+  parser.AllowPartialMessage(true);
+  config::Node node;
+  if (parser.ParseFromString(text, &node)) {
+    check(&node, overrides, &tree, &problems);
+  } else if (problems.empty()) {
+    problems.add("not a configuration in Protobuf text format; see configs/config.proto");
+  }
+  result.error = problems.text();
+  if (result.ok()) result.config = convert(node);
+  return result;
+}
+
+LoadResult load_file(const std::string& path, const Overrides& overrides) {
+  LoadResult result;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    result.error = path + ": cannot be opened: " + std::strerror(errno) + "; examples are in configs/";
+    return result;
+  }
+  std::string text;
+  char piece[4096];
+  while (file.read(piece, sizeof piece) || file.gcount() > 0) {
+    text.append(piece, static_cast<size_t>(file.gcount()));
+    if (text.size() <= kFileBytesMax) continue;
+    result.error = path + ": larger than " + std::to_string(kFileBytesMax / kMebibyte) +
+                   " MiB; this is no configuration file";
+    return result;
+  }
+  if (file.bad()) {
+    result.error = path + ": cannot be read: " + std::strerror(errno);
+    return result;
+  }
+  return load_text(text, path, overrides);
+}
+
+std::string check_workers(const NodeConfig& config, uint32_t workers) {
+  if (workers == 0) return "no worker lcore; give the EAL at least two lcores, the first is the main one (-l 0,1)";
+  if (workers > limits::kWorkersMax) {
+    return std::to_string(workers) + " workers; at most " + std::to_string(limits::kWorkersMax) +
+           " are allowed: give fewer lcores";
+  }
+  if (config.shards < workers) {
+    return std::to_string(workers) + " workers but shards: " + std::to_string(config.shards) +
+           "; each worker owns at least one shard: raise shards, or give fewer lcores";
+  }
+  if (config.network.base_port + workers - 1 > 65535) {
+    return "base_port " + std::to_string(config.network.base_port) + " leaves no UDP ports for " +
+           std::to_string(workers) + " workers; choose a smaller one";
+  }
+  return {};
+}
+
+const char* durability_name(Durability durability) {
+  switch (durability) {
+    case Durability::kNone: return "none";
+    case Durability::kAsync: return "async";
+    case Durability::kSync: return "sync";
+  }
+  return "?";
+}
+
+std::optional<Durability> durability_from_name(const std::string& name) {
+  for (const auto durability : {Durability::kNone, Durability::kAsync, Durability::kSync}) {
+    if (name == durability_name(durability)) return durability;
+  }
+  return std::nullopt;
+}
+
+std::string address_text(uint32_t address) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
+                address & 255);
+  return text;
+}
+
+std::optional<uint32_t> address_from_text(const std::string& text) {
+  uint32_t address = 0;
+  size_t at = 0;
+  for (int part = 0; part < 4; ++part) {
+    if (part > 0 && (at >= text.size() || text[at++] != '.')) return std::nullopt;
+    uint32_t number = 0;
+    size_t digits = 0;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 3) {
+      number = number * 10 + static_cast<uint32_t>(text[at] - '0');
+      ++at;
+      ++digits;
+    }
+    if (digits == 0 || number > 255) return std::nullopt;
+    address = address << 8 | number;
+  }
+  if (at != text.size()) return std::nullopt;
+  return address;
+}
+
+}  // namespace txnic::control
