@@ -49,7 +49,7 @@ void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
   // The same attempt again gets the same stamp; a new one a new stamp, which ends the life of older messages.
   const bool same = opened_now && header.sequence == session->attempt && session->opened_from == request.from;
   stamped.stamp = same ? session->stamp : make_stamp(config_.incarnation, ++opening_number_);
-  stamped.detail = 1;  // "the window survived", until a worker finds that it did not
+  stamped.detail = header.stamp != 0;  // resumes: see install()
   ++(session == nullptr ? counters_.opens : counters_.reopens);
   install(request, stamped, now);
 }
@@ -61,13 +61,15 @@ void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
     return;
   }
   Session* session = sessions_->find(header.session);
-  if (session != nullptr && header.detail == 0) {
-    sessions_->erase(session);  // a worker before this one had lost its window: the session starts anew everywhere
-    session = nullptr;
-  }
   const bool is_new = session == nullptr;
+  // A client that holds a stamp may have requests in flight: it resumes only where every worker still has the window.
+  // Nothing is created for it, so that an opening that is sent again, also across a restart, cannot take the window
+  // that its own first copy created for the one that was lost. Without a stamp nothing is in flight.
+  if (is_new && header.detail != 0) {
+    refuse(request, header, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kUnknown));
+    return;
+  }
   if (is_new) {
-    header.detail = 0;
     session = sessions_->insert(header.session);
     if (session == nullptr) {
       refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kSessions));

@@ -5,7 +5,9 @@
 // What it does: opens the session (cookie exchange), stamps requests, slides the watermark, sends again with
 // exponential backoff, opens again when the node was restarted, and settles every request exactly once with a typed
 // Outcome (COMMIT 8: an abort with an older stamp than the newest that the request was sent under is ignored; a
-// window that did not survive makes what was in flight UNKNOWN_OUTCOME, and those ids are never sent again).
+// window that did not survive makes what was in flight UNKNOWN_OUTCOME, and those ids are never sent again). To open
+// again it sends OPEN with the stamp it holds; OPENED with BAD_SESSION says that the window is lost, and then it opens
+// anew: next attempt, stamp 0, sequences going on (docs/PROTOCOL.md, "Opening again").
 //
 // Life of a request:
 //   Slot* slot = machine.acquire();            // null: window full or session not open

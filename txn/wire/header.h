@@ -75,7 +75,8 @@ struct OpenedBody {
   uint16_t reserved;
   uint32_t window;            // sequences in the exactly-once window
   uint32_t idle_expiry_seconds;
-  uint8_t window_survived;    // 1: the session was known and its outcomes are still known
+  uint8_t window_survived;    // 1: the OPEN carried the stamp held so far, and every outcome is still known. (Where it
+                              // is not, the answer is BAD_SESSION and nothing is opened.) 0: a new session
   uint8_t durability;         // Durability
   uint8_t padding[14];
 };
