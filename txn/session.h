@@ -78,6 +78,10 @@ class SessionTable {
     return outcomes_[(row << window_bits_) | (sequence & (limits_.window - 1))];
   }
 
+  const Outcome& entry(const Session* session, uint32_t local_shard, Sequence sequence) const {
+    return const_cast<SessionTable*>(this)->entry(session, local_shard, sequence);
+  }
+
   // Idle expiry: looks at up to `count` slots from where the last call stopped; erases sessions that have been
   // silent for idle_expiry_ns. Answers how many were erased. The caller makes sure that all their outcomes are
   // durable (COMMIT 9).

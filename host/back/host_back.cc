@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/back/host_back.h"
+
+namespace txnic::back {
+
+HostBack::HostBack(const HostBackConfig& config, std::span<const store::Table> tables,
+                   std::vector<store::Shard*> shards, log::WorkerLog* log, SessionTable* sessions)
+    : config_(config),
+      durability_(config.durability),
+      log_(log),
+      sessions_(sessions),
+      shards_(std::move(shards)),
+      current_versions_(shards_.size(), config.first_version),
+      durable_versions_(shards_.size(), config.first_version) {
+  assert((log == nullptr) == (config.durability == Durability::kNone));
+  table_index_.fill(kUnknownTable);
+  for (size_t i = 0; i < tables.size(); ++i) table_index_[tables[i].id] = static_cast<uint16_t>(i);
+  if (log_ != nullptr) log_->track_versions(current_versions_, durable_versions_);
+}
+
+void HostBack::set_current_version(uint32_t local_shard, Version newest) {
+  assert(newest >= current_versions_[local_shard]);
+  current_versions_[local_shard] = newest;
+  durable_versions_[local_shard] = newest;
+}
+
+bool HostBack::log_session_open(SessionId session, Endpoint from, Stamp stamp, Sequence attempt) {
+  if (log_ == nullptr) return true;
+  constexpr uint32_t bytes = sizeof(log::RecordHeader) + sizeof(log::SessionBody);
+  std::byte* const at = log_->reserve(bytes);
+  if (at == nullptr) return false;
+  store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionOpen), 0, 0xffff, 0, session,
+                              attempt, 0});
+  store(at + sizeof(log::RecordHeader), log::SessionBody{stamp, from.address, from.port, 0});
+  log_->append(bytes);
+  return true;
+}
+
+bool HostBack::log_session_close(SessionId session) {
+  if (log_ == nullptr) return true;
+  constexpr uint32_t bytes = sizeof(log::RecordHeader);
+  std::byte* const at = log_->reserve(bytes);
+  if (at == nullptr) return false;
+  store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionClose), 0, 0xffff, 0, session, 0,
+                              0});
+  log_->append(bytes);
+  return true;
+}
+
+uint32_t HostBack::poll(TimeNs now) {
+  if (log_ == nullptr) return 0;
+  const Lsn before = log_->durable();
+  log_->poll(now);
+  const uint32_t fed = checkpoint_.active() ? checkpoint_.step(*this) : 0;
+  return fed + (log_->durable() != before ? 1 : 0);
+}
+
+}  // namespace txnic::back

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The back of one worker with placement HOST: its shards and its log, called inline by the front (offload/back.h has
+// the contract). Also feeds checkpoints, in bounded steps of the worker's loop.
+//
+// Order of a commit: reserve log space and memory (can_commit), then take the version, append the redo record, apply.
+// Nothing after can_commit() can fail (DESIGN 4.4, trap 16).
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <memory>
+#include <vector>
+
+#include "host/back/checkpoint_feed.h"
+#include "host/log/record.h"
+#include "host/log/worker_log.h"
+#include "host/store/shard.h"
+#include "offload/back.h"
+#include "txn/session.h"
+
+namespace txnic::back {
+
+struct HostBackConfig {
+  uint32_t worker = 0;
+  uint32_t worker_count = 1;
+  Durability durability = Durability::kNone;
+  Version first_version = 0;  // of this incarnation: the version of everything that nobody has changed yet
+};
+
+class HostBack {
+ public:
+  // `log` is null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session table.
+  // All of them outlive this.
+  HostBack(const HostBackConfig& config, std::span<const store::Table> tables, std::vector<store::Shard*> shards,
+           log::WorkerLog* log, SessionTable* sessions);
+
+  // ---- offload::Back
+  bool knows_table(TableId table) const { return table_index_[table] != kUnknownTable; }
+  void prefetch_bucket(uint32_t local_shard, uint64_t hash) const { shards_[local_shard]->prefetch_bucket(hash); }
+  void prefetch_record(uint32_t local_shard, uint64_t hash) const { shards_[local_shard]->prefetch_record(hash); }
+  offload::Found find(uint32_t local_shard, TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) {
+    const store::Lookup lookup = shards_[local_shard]->find(table, key, key_length, hash);
+    store::Record* const record = lookup.record;
+    if (record == nullptr) return {nullptr, lookup.absence_version, nullptr, 0};
+    return {record, record->version, record->value(), record->value_length};
+  }
+  BusyReason can_commit(const offload::CommitRequest& request);
+  Version commit(const offload::CommitRequest& request);
+  bool log_session_open(SessionId session, Endpoint from, Stamp stamp, Sequence attempt);
+  bool log_session_close(SessionId session);
+  Lsn dependency(uint32_t local_shard, Version version) const {
+    return durability_ == Durability::kSync && version > durable_versions_[local_shard] ? log_->end() : 0;
+  }
+  Lsn dependency_on_all() const { return durability_ == Durability::kSync ? log_->end() : 0; }
+  Lsn durable() const { return log_ == nullptr ? 0 : log_->durable(); }
+  uint32_t poll(TimeNs now);
+  bool quiet() const { return log_ == nullptr || log_->quiet(); }
+
+  // ---- start-up: versions as recovery found them; everything up to now is durable.
+  void set_current_version(uint32_t local_shard, Version newest);
+  Version current_version(uint32_t local_shard) const { return current_versions_[local_shard]; }
+
+  // ---- for checkpoints and statistics
+  uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
+  const store::Shard& shard(uint32_t local_shard) const { return *shards_[local_shard]; }
+  ShardId global_shard(uint32_t local_shard) const {
+    return static_cast<ShardId>(local_shard * config_.worker_count + config_.worker);
+  }
+  const SessionTable& sessions() const { return *sessions_; }
+  const log::WorkerLog* log() const { return log_; }
+  // Gives the worker a checkpoint part to fill; it does so in poll(). Called by the worker's own thread.
+  CheckpointFeed& checkpoint() { return checkpoint_; }
+
+ private:
+  static constexpr uint16_t kUnknownTable = 0xffff;
+
+  uint32_t record_bytes(const offload::CommitRequest& request) const;
+  bool has_room(const offload::CommitRequest& request) const;
+  void encode(const offload::CommitRequest& request, Version version, std::byte* at, uint32_t bytes) const;
+
+  const HostBackConfig config_;
+  const Durability durability_;
+  log::WorkerLog* const log_;
+  SessionTable* const sessions_;
+  std::vector<store::Shard*> shards_;
+  std::vector<Version> current_versions_;  // newest version taken, per local shard
+  std::vector<Version> durable_versions_;  // newest durable version; follows group by group
+  std::byte* reserved_ = nullptr;          // between can_commit() and commit()
+  uint32_t reserved_bytes_ = 0;
+  CheckpointFeed checkpoint_;
+  std::array<uint16_t, 65536> table_index_;
+};
+
+}  // namespace txnic::back
+
+#include "host/back/host_back_commit.h"

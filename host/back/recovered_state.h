@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What recovery rebuilds: rows straight into the shards, windows first beside them (several shards are replayed at
+// once, and a session's windows are spread over them), then into the workers' session tables.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/log/recovery.h"
+#include "host/store/shard.h"
+#include "txn/session.h"
+
+namespace txnic::back {
+
+// The stamp of a session that recovery brought back and nobody has opened again: matches no request, so that what was
+// sent before the restart is refused (DESIGN 4.3), with the word that the window survived.
+inline constexpr Stamp kRecoveredStamp = ~Stamp{0};
+
+class RecoveredState final : public log::RecoverySink {
+ public:
+  // `shards`: all of the node, by global number. `window`: entries of the windows to come (a power of two).
+  RecoveredState(std::vector<store::Shard*> shards, uint32_t window);
+  ~RecoveredState() override;
+
+  bool on_put(ShardId shard, TableId table, Bytes key, Bytes value, Version version) override;
+  bool on_delete(ShardId shard, TableId table, Bytes key, Version version) override;
+  bool on_outcome(ShardId shard, SessionId session, uint64_t outcome_key, Version version,
+                  Sequence watermark) override;
+  bool on_shard_version(ShardId shard, Version newest) override;
+  bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) override;
+  bool on_session_close(ShardId shard, SessionId session) override;
+
+  // Fills one worker's session table with its shards' windows (shard s is of worker s % worker_count). Answers an
+  // error text, or empty.
+  std::string fill(uint32_t worker, uint32_t worker_count, TimeNs now, SessionTable* table) const;
+  Version newest_version(ShardId shard) const { return streams_[shard].newest; }
+  uint64_t sessions() const;
+  // Why a callback answered false.
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Window {
+    Sequence watermark = 1;
+    std::vector<Outcome> outcomes;
+  };
+  struct alignas(64) Stream {  // one shard's; touched by one thread at a time
+    store::Shard* shard = nullptr;
+    Version newest = 0;
+    uint64_t deletes = 0;
+    std::unordered_map<SessionId, std::unique_ptr<Window>> windows;
+    SessionId last_id = 0;  // the window of the record before: records of one session come in runs
+    Window* last = nullptr;
+    uint64_t lost_outcomes = 0;  // still wanted, but the window is smaller now
+    bool out_of_memory = false;
+  };
+  Window* window_of(Stream& stream, SessionId session);
+
+  const uint32_t window_;
+  std::vector<Stream> streams_;
+  std::string error_;
+};
+
+}  // namespace txnic::back
