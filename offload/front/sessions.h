@@ -8,6 +8,10 @@
 
 namespace txnic::offload {
 
+// What worker 0 decided, in header.detail while the message is on its round. Refused from the network by the parser.
+inline constexpr uint8_t kStartsAnew = 0;
+inline constexpr uint8_t kResumes = 1;
+
 template <Back B>
 void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
   if (request.is_passed) {
@@ -49,7 +53,7 @@ void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
   // The same attempt again gets the same stamp; a new one a new stamp, which ends the life of older messages.
   const bool same = opened_now && header.sequence == session->attempt && session->opened_from == request.from;
   stamped.stamp = same ? session->stamp : make_stamp(config_.incarnation, ++opening_number_);
-  stamped.detail = header.stamp != 0;  // resumes: see install()
+  stamped.detail = header.stamp != 0 || same ? kResumes : kStartsAnew;
   ++(session == nullptr ? counters_.opens : counters_.reopens);
   install(request, stamped, now);
 }
@@ -61,14 +65,19 @@ void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
     return;
   }
   Session* session = sessions_->find(header.session);
-  const bool is_new = session == nullptr;
   // A client that holds a stamp may have requests in flight: it resumes only where every worker still has the window.
   // Nothing is created for it, so that an opening that is sent again, also across a restart, cannot take the window
-  // that its own first copy created for the one that was lost. Without a stamp nothing is in flight.
-  if (is_new && header.detail != 0) {
+  // that its own first copy created for the one that was lost. Without a stamp nothing is in flight, and whatever an
+  // earlier life of the same id has left is forgotten.
+  if (header.detail == kResumes && session == nullptr) {
     refuse(request, header, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kUnknown));
     return;
   }
+  if (header.detail == kStartsAnew && session != nullptr) {
+    sessions_->erase(session);
+    session = nullptr;
+  }
+  const bool is_new = session == nullptr;
   if (is_new) {
     session = sessions_->insert(header.session);
     if (session == nullptr) {
@@ -146,7 +155,7 @@ void Front<B>::reply_opened(Request& request, wire::Header header) {
   body.base_port = config_.base_port;
   body.window = sessions_->configured().window;
   body.idle_expiry_seconds = static_cast<uint32_t>(sessions_->configured().idle_expiry_ns / 1'000'000'000);
-  body.window_survived = header.detail;
+  body.window_survived = header.detail == kResumes;
   body.durability = static_cast<uint8_t>(config_.durability);
   header.type = static_cast<uint8_t>(wire::Type::kOpened);
   header.length = wire::kOpenedBytes;

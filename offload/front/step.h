@@ -19,6 +19,11 @@ template <Back B>
 inline void Front<B>::parse(Request& request, Parsed& parsed) {
   parsed.runs = false;
   request.action = Action::kDrop;
+  if (request.is_passed) [[unlikely]] {  // checked by the worker that it came from, and changed since
+    parsed.header = wire::read_header(request.message);
+    parsed.runs = true;
+    return;
+  }
   const wire::ParseError error = wire::parse_request_header(request.message, request.length, &parsed.header);
   if (error == wire::ParseError::kNone) [[likely]] {
     if (parsed.header.type == static_cast<uint8_t>(wire::Type::kExecute)) [[likely]] {
