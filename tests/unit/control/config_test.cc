@@ -122,7 +122,8 @@ TEST(Config, TooManyTablesAndStaticSessions) {
   for (uint32_t i = 1; i <= limits::kStaticSessionsMax + 1; ++i) {
     text += "static_session { id: " + std::to_string(i) + " }\n";
   }
-  EXPECT_NE(load_text(text + "}", "f").error.find("f:68:1: static_session: 65 sessions; at most 64"), std::string::npos);
+  EXPECT_NE(load_text(text + "}", "f").error.find("f:68:1: static_session: 65 sessions; at most 64"),
+            std::string::npos);
 }
 
 TEST(Config, DefaultsAreThoseOfTheSchema) {
@@ -156,8 +157,10 @@ TEST(Config, DefaultsAreThoseOfTheSchema) {
 
 TEST(Config, DescribeIsReadAgainAsTheSame) {
   const LoadResult first = load_text(
-      with("name: \"n-1\" memory_mib: 64 log { durability: SYNC directory: \"/tmp/ä\\\"x\" segment_mib: 8 io_uring: false }\n"
-           "sessions { window: 64 static_session { id: 18446744073709551615 replay: WINDOW } static_session { id: 2 } }\n"
+      with("name: \"n-1\" memory_mib: 64\n"
+           "log { durability: SYNC directory: \"/tmp/ä\\\"x\" segment_mib: 8 io_uring: false }\n"
+           "sessions { window: 64\n"
+           "static_session { id: 18446744073709551615 replay: WINDOW } static_session { id: 2 } }\n"
            "network { address: \"192.168.1.255\" checksum: SOFTWARE burst: 32 }"),
       "f");
   ASSERT_TRUE(first.ok()) << first.error;
@@ -216,7 +219,8 @@ TEST(Config, Names) {
   EXPECT_FALSE(durability_from_name("SYNC"));
   EXPECT_EQ(address_text(0x0a630001), "10.99.0.1");
   EXPECT_EQ(address_from_text("255.255.255.255"), 0xffffffffu);
-  for (const char* bad : {"", ".", "1", "1.2.3", "1.2.3.4.", ".1.2.3.4", "1..2.3", "1.2.3.1000", "1.2.3.-4", " 1.2.3.4"}) {
+  for (const char* bad : {"", ".", "1", "1.2.3", "1.2.3.4.", ".1.2.3.4", "1..2.3", "1.2.3.1000", "1.2.3.-4",
+                          " 1.2.3.4"}) {
     EXPECT_FALSE(address_from_text(bad)) << bad;
   }
 }
