@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, opening again and closing the session (COMMIT 8).
+//
+// One opening has one attempt number, also when its messages are sent again: a node that sees the same attempt twice
+// repeats its first answer. (A new number for each retry would let a node that lost the window, and whose OPENED got
+// lost, take the second OPEN for one from a session it knows, and say that the window survived.)
+#include "txn/client/machine.h"
+
+namespace txnic::client {
+
+void SessionMachine::open(TimeNs now) {
+  assert(state_ == MachineState::kClosed);
+  begin_opening(MachineState::kOpening, now);
+}
+
+void SessionMachine::begin_opening(MachineState state, TimeNs now) {
+  state_ = state;
+  ++(state == MachineState::kOpening ? statistics_.opens : statistics_.reopens);
+  ++attempt_;
+  has_cookie_ = false;
+  session_tries_ = 0;
+  update_limit();
+  // What waits to be sent goes back to a timer list, where its deadline is watched.
+  List& resend = lists_[kResendList];
+  while (resend.head != kNil) {
+    Slot* slot = &slots_[resend.head];
+    unlink(slot);
+    arm(slot, kRetransmitLists, now);
+  }
+  send_open(now);
+}
+
+void SessionMachine::send_open(TimeNs now) {
+  if (has_cookie_ && ++cookie_tries_ > kCookieTriesMax) has_cookie_ = false;  // it may be too old by now
+  std::byte message[wire::kOpenBytes];
+  const uint32_t length = wire::build_open(message, session_, attempt_, has_cookie_ ? cookie_ : nullptr);
+  const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
+  ++session_tries_;
+  session_due_ = now + (limits_.open_retry_ns << doublings);
+  wake_at(session_due_);
+  ++statistics_.sent_messages;
+  ++statistics_.session_sent;
+  emit_(context_, message, length, 0);
+}
+
+void SessionMachine::close(TimeNs now) {
+  switch (state_) {
+    case MachineState::kClosed:
+    case MachineState::kClosing: return;
+    case MachineState::kOpening:
+      // If the node did open the session, it expires there.
+      session_tries_ = kCloseTriesMax;
+      session_due_ = now;
+      break;
+    case MachineState::kOpen:
+    case MachineState::kReopening: session_tries_ = 0; break;
+  }
+  state_ = MachineState::kClosing;
+  update_limit();
+  doom_outstanding();
+  if (session_tries_ == 0) send_close(now);
+  wake_at(session_due_);
+}
+
+void SessionMachine::send_close(TimeNs now) {
+  std::byte message[wire::kHeaderBytes];
+  const uint32_t length = wire::build_close(message, session_, next_sequence_, stamp_);
+  session_due_ = now + (limits_.open_retry_ns << session_tries_);
+  ++session_tries_;
+  ++statistics_.sent_messages;
+  ++statistics_.session_sent;
+  emit_(context_, message, length, 0);
+}
+
+void SessionMachine::on_challenge(const Event& event, TimeNs now) {
+  const bool waiting = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
+  if (!waiting || event.header.sequence != attempt_) {
+    ++statistics_.stale;
+    return;
+  }
+  const std::byte* cookie = event.message + wire::kHeaderBytes;
+  if (has_cookie_ && std::memcmp(cookie_, cookie, wire::kCookieBytes) == 0) {
+    ++statistics_.duplicates;  // the timer sends OPEN again, not this
+    return;
+  }
+  ++statistics_.session_messages;
+  std::memcpy(cookie_, cookie, wire::kCookieBytes);
+  has_cookie_ = true;
+  cookie_tries_ = 0;
+  send_open(now);
+}
+
+void SessionMachine::on_opened(Event* event, TimeNs now) {
+  const bool waiting = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
+  if (!waiting || event->header.sequence != attempt_) {
+    ++statistics_.stale;
+    return;
+  }
+  const auto result = static_cast<Result>(event->header.result);
+  if (result != Result::kCommitted) {
+    ++statistics_.session_messages;
+    refuse_opening(event, now);
+    return;
+  }
+  const auto body = load<wire::OpenedBody>(event->message + wire::kHeaderBytes);
+  if (body.shard_count == 0 || body.shard_count > limits::kShardsMax || body.worker_count == 0 ||
+      body.worker_count > limits::kWorkersMax || body.window == 0 || event->header.stamp == 0) {
+    ++statistics_.malformed;
+    return;
+  }
+  ++statistics_.session_messages;
+  accept_opening(event->header.stamp, body, now);
+  event->kind = EventKind::kOpened;
+  event->detail = body.window_survived == 1;
+}
+
+// What was submitted before is sent under the new stamp; but if the window is lost, nobody can say any more whether
+// a request that writes was executed, so its id must never be sent again.
+void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, TimeNs now) {
+  const bool survived = body.window_survived == 1;
+  if (state_ == MachineState::kReopening && !survived) ++statistics_.windows_lost;
+  opened_ = body;
+  workers_ = body.worker_count;
+  stamp_ = stamp;
+  state_ = MachineState::kOpen;
+  opened_at_ = now;
+  session_due_ = kNever;
+  const auto ring = static_cast<uint32_t>(mask_ + 1);
+  window_ = limits_.window < ring ? limits_.window : ring;
+  if (body.window < window_) window_ = body.window;
+  update_limit();
+  for (uint32_t i = 0; i < limits::kWorkersMax; ++i) worker_sent_[i] = now;
+
+  for (Sequence s = watermark_; s != next_sequence_; ++s) {
+    Slot& slot = slots_[s & mask_];
+    if (slot.sequence != s || (slot.state != kQueued && slot.state != kInFlight)) continue;
+    if (slot.list == kDoomedList) continue;
+    const bool lost = !survived && slot.state == kInFlight && !slot.read_only;
+    slot.backoff = 0;
+    unlink(&slot);
+    append(&slot, lost ? kDoomedList : kResendList);
+  }
+  if (lists_[kDoomedList].head != kNil || lists_[kResendList].head != kNil) wake_at(0);
+  wake_at(keep_alive_due());
+}
+
+// `event` holds the refusal's header.
+void SessionMachine::refuse_opening(Event* event, TimeNs now) {
+  event->kind = EventKind::kRefused;
+  event->result = static_cast<Result>(event->header.result);
+  event->detail = event->header.detail;
+  if (event->result == Result::kBusy) {  // session table full, or still recovering: go on trying
+    has_cookie_ = false;
+    const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
+    session_due_ = now + (limits_.open_retry_ns << doublings);
+    wake_at(session_due_);
+    return;
+  }
+  state_ = MachineState::kClosed;
+  session_due_ = kNever;
+  update_limit();
+  doom_outstanding();
+}
+
+void SessionMachine::on_closed(Event* event) {
+  if (state_ != MachineState::kClosing) {
+    ++statistics_.stale;
+    return;
+  }
+  ++statistics_.session_messages;
+  state_ = MachineState::kClosed;
+  session_due_ = kNever;
+  event->kind = EventKind::kClosed;
+}
+
+}  // namespace txnic::client

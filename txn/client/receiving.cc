@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Answers. Nothing that a message says is believed before its length is checked, and each message ends in exactly
+// one of the receive counters.
+#include "txn/client/machine.h"
+
+namespace txnic::client {
+namespace {
+
+// True if wire::parse_values() will accept the body.
+bool values_fit(const std::byte* message, const wire::Header& h) {
+  if (h.operation_count > limits::kOperationsMax) return false;
+  if (h.length == wire::kHeaderBytes) return h.operation_count == 0;
+  if (h.length < wire::kExecutedFixedBytes) return false;
+  uint32_t at = wire::kExecutedFixedBytes;
+  for (uint32_t i = 0; i < h.operation_count; ++i) {
+    if (h.length - at < sizeof(wire::ValueHeader)) return false;
+    const auto v = load<wire::ValueHeader>(message + at);
+    at += static_cast<uint32_t>(sizeof v);
+    if (h.length - at < v.value_length) return false;
+    at += v.value_length;
+  }
+  return at == h.length;
+}
+
+// Refusals that depend on the moment: the same message may be executed when it arrives once more.
+bool may_pass(Result result) {
+  return result == Result::kBusy || result == Result::kLocked || result == Result::kTooLarge;
+}
+
+bool is_known(uint8_t result) {
+  return result <= static_cast<uint8_t>(Result::kBelowFloor) ||
+         (result >= static_cast<uint8_t>(Result::kLocked) && result < kResultCount);
+}
+
+}  // namespace
+
+Event SessionMachine::on_message(TimeNs now, const std::byte* message, uint32_t length) {
+  Event event;
+  ++statistics_.received_messages;
+  if (wire::parse_reply_header(message, length, &event.header) != wire::ParseError::kNone) [[unlikely]] {
+    ++statistics_.malformed;
+    return event;
+  }
+  if (event.header.session != session_) [[unlikely]] {
+    ++statistics_.unmatched;
+    return event;
+  }
+  event.message = message;
+  switch (static_cast<wire::Type>(event.header.type)) {
+    case wire::Type::kExecuted: on_executed(&event, now); break;
+    case wire::Type::kChallenge: on_challenge(event, now); break;
+    case wire::Type::kOpened: on_opened(&event, now); break;
+    case wire::Type::kClosed: on_closed(&event); break;
+    default: ++statistics_.unmatched; break;  // an echo, or a type that parse_reply_header does not let through
+  }
+  return event;
+}
+
+void SessionMachine::on_executed(Event* event, TimeNs now) {
+  const wire::Header& h = event->header;
+  Slot* const slot = &slots_[h.sequence & mask_];
+  if (slot->sequence != h.sequence || slot->state != kInFlight) [[unlikely]] {
+    const auto result = static_cast<Result>(h.result);
+    const bool opening = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
+    if (opening && h.sequence == attempt_ && (result == Result::kBadVersion || result == Result::kBadRequest)) {
+      ++statistics_.session_messages;  // an answer to OPEN from a node that could not read it
+      refuse_opening(event, now);
+      return;
+    }
+    ++(h.sequence < next_sequence_ && h.sequence != 0 ? statistics_.duplicates : statistics_.unmatched);
+    return;
+  }
+  if (!is_known(h.result) || !values_fit(event->message, h)) [[unlikely]] {
+    ++statistics_.malformed;
+    return;
+  }
+  const auto result = static_cast<Result>(h.result);
+  if (!is_recorded(result)) [[unlikely]] {
+    on_refusal(event, slot, now);
+    return;
+  }
+  // COMMITTED is certain whenever it was said. An abort that answers an older copy is not: after a restart the newer
+  // copy may be executed (COMMIT 8).
+  if (result != Result::kCommitted && h.stamp != slot->stamp) [[unlikely]] {
+    ++statistics_.stale;
+    return;
+  }
+  event->detail = h.detail;
+  event->reply_flags = h.flags;
+  if (h.length >= wire::kExecutedFixedBytes) event->commit_version = load<Version>(event->message + wire::kHeaderBytes);
+  ++statistics_.answers;
+  settle(slot, result, event);
+}
+
+// Not recorded, so no outcome (COMMIT 5).
+void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
+  const wire::Header& h = event->header;
+  const auto result = static_cast<Result>(h.result);
+  if (result == Result::kBadSession) {
+    on_bad_session(*event, slot, now);
+    return;
+  }
+  // Echoes our stamp, or (some refusals) names the incarnation only.
+  const bool current = h.stamp == slot->stamp || h.stamp == make_stamp(stamp_incarnation(slot->stamp), 0) ||
+                       result == Result::kBadVersion || result == Result::kBadRequest;
+  if (!current || slot->list == kDoomedList || slot->list == kResendList) {
+    ++statistics_.stale;  // another copy decides, or the request is about to be settled
+    return;
+  }
+  slot->refusal = result;
+  slot->refusal_detail = h.detail;
+  event->detail = h.detail;
+  const auto reason = static_cast<BusyReason>(h.detail);
+  const bool retry = result == Result::kLocked || result == Result::kBusy;
+  const bool always = result == Result::kBusy && (reason == BusyReason::kWindow || reason == BusyReason::kNotReady);
+  if (retry && (always || slot->deadline_ns > now)) {
+    ++statistics_.retryable;
+    ++statistics_.busy_retries;
+    const auto list = static_cast<uint8_t>(kBusyLists + slot->busy_backoff);
+    if (slot->busy_backoff < kLevels - 1) ++slot->busy_backoff;
+    if (slot->list >= kBusyLists && slot->list < kBusyLists + kLevels) return;  // waits already
+    unlink(slot);
+    arm(slot, list, now);
+    return;
+  }
+  ++statistics_.answers;
+  const bool uncertain = !slot->read_only && may_pass(result) && slot->sends > 1;
+  settle(slot, uncertain || result == Result::kOldSequence ? Result::kUnknownOutcome : result, event);
+}
+
+// The node does not accept our stamp: open again; OPENED says what becomes of the requests.
+void SessionMachine::on_bad_session(const Event& event, Slot* slot, TimeNs now) {
+  const bool exact = event.header.stamp == slot->stamp && slot->stamp == stamp_;
+  // A refusal that does not echo our stamp may answer a copy from before the last opening; those die out soon.
+  const bool plausible = event.header.stamp != slot->stamp && static_cast<uint32_t>(event.header.stamp) == 0 &&
+                         now >= opened_at_ + limits_.open_retry_ns;
+  if (state_ != MachineState::kOpen || (!exact && !plausible)) {
+    ++statistics_.stale;
+    return;
+  }
+  ++statistics_.retryable;
+  begin_opening(MachineState::kReopening, now);
+}
+
+}  // namespace txnic::client

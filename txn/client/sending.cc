@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// First copies and further copies of requests. Stamp and watermark are those of the moment of sending.
+#include "txn/client/machine.h"
+
+namespace txnic::client {
+namespace {
+
+// True if no operation of this (well-formed, our own) message writes.
+bool only_reads(const std::byte* message, uint32_t operation_count) {
+  const std::byte* at = message + wire::kHeaderBytes;
+  for (uint32_t i = 0; i < operation_count; ++i) {
+    const auto op = load<wire::OperationHeader>(at);
+    if (wire::code_writes(op.code)) return false;
+    const bool has_version = op.code == static_cast<uint8_t>(wire::Code::kCheck);
+    at += sizeof op + (has_version ? 8u : 0u) + op.key_length + op.value_length;
+  }
+  return true;
+}
+
+}  // namespace
+
+void SessionMachine::submit(Slot* slot, wire::ExecuteBuilder& builder, ShardId shard, TimeNs deadline_ns,
+                            TimeNs now) {
+  assert(slot->state == kAcquired && builder.operation_count() != 0);
+  const auto lag = static_cast<uint32_t>(slot->sequence - watermark_);
+  slot->length = builder.finish(session_, slot->sequence, stamp_, lag, shard);
+  slot->read_only = only_reads(slot->message, builder.operation_count());
+  slot->shard = shard;
+  slot->deadline_ns = deadline_ns;
+  slot->backoff = 0;
+  slot->busy_backoff = 0;
+  slot->refusal = Result::kCommitted;
+  slot->refusal_detail = 0;
+  ++outstanding_;
+  ++statistics_.submitted;
+  if (state_ == MachineState::kOpen) [[likely]] {
+    slot->state = kInFlight;
+    slot->stamp = stamp_;
+    slot->sends = 1;
+    slot->first_sent_ns = now;
+    arm(slot, kRetransmitLists, now);
+    const uint32_t worker = wire::worker_of(shard, workers_);
+    worker_sent_[worker] = now;
+    ++statistics_.sent_messages;
+    emit_(context_, slot->message, slot->length, worker);
+    return;
+  }
+  slot->state = kQueued;
+  slot->stamp = 0;
+  slot->sends = 0;
+  slot->first_sent_ns = 0;
+  if (state_ == MachineState::kClosing || state_ == MachineState::kClosed) {
+    append(slot, kDoomedList);
+    wake_at(0);
+  } else {
+    arm(slot, kRetransmitLists, now);
+  }
+}
+
+// Sends a slot that is in no list, under the newest stamp, and waits for its answer.
+void SessionMachine::transmit(Slot* slot, TimeNs now) {
+  assert(state_ == MachineState::kOpen && slot->list == kNoList);
+  store(slot->message + offsetof(wire::Header, stamp), stamp_);
+  store(slot->message + offsetof(wire::Header, watermark_lag), static_cast<uint32_t>(slot->sequence - watermark_));
+  slot->stamp = stamp_;
+  slot->state = kInFlight;
+  if (slot->sends == 0) slot->first_sent_ns = now;
+  if (slot->sends != 0) ++statistics_.retransmissions;
+  if (slot->sends != UINT16_MAX) ++slot->sends;
+  arm(slot, static_cast<uint8_t>(kRetransmitLists + slot->backoff), now);
+  const uint32_t worker = wire::worker_of(slot->shard, workers_);
+  worker_sent_[worker] = now;
+  ++statistics_.sent_messages;
+  emit_(context_, slot->message, slot->length, worker);
+}
+
+// Puts a slot into the timer list where it waits for its next copy, or for its deadline if that comes first.
+void SessionMachine::arm(Slot* slot, uint8_t list, TimeNs now) {
+  const TimeNs due = now + wait_ns_[list];
+  if (slot->deadline_ns != 0 && slot->deadline_ns < due) [[unlikely]] {
+    slot->resend_at_ns = slot->deadline_ns;
+    insert_by_deadline(slot);
+  } else {
+    slot->resend_at_ns = due;
+    append(slot, list);
+  }
+  wake_at(slot->resend_at_ns);
+}
+
+// Callers mostly give equal time limits, so that deadlines come in order and the search ends at the tail.
+void SessionMachine::insert_by_deadline(Slot* slot) {
+  List& l = lists_[kDeadlineList];
+  uint32_t before = l.tail;
+  while (before != kNil && slots_[before].resend_at_ns > slot->resend_at_ns) before = slots_[before].previous;
+  if (before == l.tail) {
+    append(slot, kDeadlineList);
+    return;
+  }
+  const uint32_t index = index_of(slot);
+  const uint32_t after = before == kNil ? l.head : slots_[before].next;
+  slot->list = kDeadlineList;
+  slot->previous = before;
+  slot->next = after;
+  slots_[after].previous = index;
+  if (before == kNil) {
+    l.head = index;
+  } else {
+    slots_[before].next = index;
+  }
+}
+
+}  // namespace txnic::client
