@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace txnic {
 
@@ -59,6 +60,7 @@ inline T load(const void* from) {
 }
 template <class T>
 inline void store(void* to, T value) {
+  static_assert(!std::is_pointer_v<T>, "an array would be stored as its address");
   std::memcpy(to, &value, sizeof value);
 }
 

@@ -32,7 +32,7 @@ void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
     wire::write_header(request.message, reply);
     uint8_t cookie[wire::kCookieBytes];
     make_cookie(config_.cookie_secret, request.from, header.session, now, cookie);
-    store(request.message + wire::kHeaderBytes, cookie);
+    std::memcpy(request.message + wire::kHeaderBytes, cookie, sizeof cookie);
     request.reply_length = wire::kChallengeBytes;
     request.action = Action::kReply;
     ++counters_.challenges;
