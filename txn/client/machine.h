@@ -222,6 +222,7 @@ class SessionMachine {
   void on_closed(Event* event);
   void accept_opening(Stamp stamp, const wire::OpenedBody& body, TimeNs now);
   void refuse_opening(Event* event, TimeNs now);
+  void lose_window(TimeNs now);
   // receiving.cc
   void on_executed(Event* event, TimeNs now);
   void on_refusal(Event* event, Slot* slot, TimeNs now);

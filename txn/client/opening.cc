@@ -2,14 +2,16 @@
 // Opening, opening again and closing the session (COMMIT 8).
 //
 // One opening has one attempt number, also when its messages are sent again: a node that sees the same attempt twice
-// repeats its first answer. (A new number for each retry would let a node that lost the window, and whose OPENED got
-// lost, take the second OPEN for one from a session it knows, and say that the window survived.)
+// repeats its first answer. While something may be in flight, OPEN carries the stamp that we hold, and the node only
+// resumes the session, never creates it: else an OPEN that is sent again, because its OPENED got lost, would find the
+// window that its own first copy created in place of the one that was lost.
 #include "txn/client/machine.h"
 
 namespace txnic::client {
 
 void SessionMachine::open(TimeNs now) {
   assert(state_ == MachineState::kClosed);
+  stamp_ = 0;  // nothing is in flight
   begin_opening(MachineState::kOpening, now);
 }
 
@@ -33,7 +35,7 @@ void SessionMachine::begin_opening(MachineState state, TimeNs now) {
 void SessionMachine::send_open(TimeNs now) {
   if (has_cookie_ && ++cookie_tries_ > kCookieTriesMax) has_cookie_ = false;  // it may be too old by now
   std::byte message[wire::kOpenBytes];
-  const uint32_t length = wire::build_open(message, session_, attempt_, has_cookie_ ? cookie_ : nullptr);
+  const uint32_t length = wire::build_open(message, session_, attempt_, has_cookie_ ? cookie_ : nullptr, stamp_);
   const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
   ++session_tries_;
   session_due_ = now + (limits_.open_retry_ns << doublings);
@@ -109,16 +111,28 @@ void SessionMachine::on_opened(Event* event, TimeNs now) {
     return;
   }
   ++statistics_.session_messages;
+  event->detail = stamp_ != 0;  // the window survived
   accept_opening(event->header.stamp, body, now);
   event->kind = EventKind::kOpened;
-  event->detail = body.window_survived == 1;
 }
 
-// What was submitted before is sent under the new stamp; but if the window is lost, nobody can say any more whether
-// a request that writes was executed, so its id must never be sent again.
+// The node does not know the outcomes any more, so nobody can say whether a request that writes and was sent has been
+// executed: its id must never be sent again. The session is opened anew; sequences go on.
+void SessionMachine::lose_window(TimeNs now) {
+  ++statistics_.windows_lost;
+  for (Sequence s = watermark_; s != next_sequence_; ++s) {
+    Slot& slot = slots_[s & mask_];
+    if (slot.sequence != s || slot.state != kInFlight || slot.read_only || slot.list == kDoomedList) continue;
+    unlink(&slot);
+    append(&slot, kDoomedList);
+  }
+  stamp_ = 0;
+  begin_opening(MachineState::kReopening, now);
+  wake_at(0);
+}
+
+// What was submitted before is sent under the new stamp.
 void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, TimeNs now) {
-  const bool survived = body.window_survived == 1;
-  if (state_ == MachineState::kReopening && !survived) ++statistics_.windows_lost;
   opened_ = body;
   workers_ = body.worker_count;
   stamp_ = stamp;
@@ -135,10 +149,9 @@ void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, T
     Slot& slot = slots_[s & mask_];
     if (slot.sequence != s || (slot.state != kQueued && slot.state != kInFlight)) continue;
     if (slot.list == kDoomedList) continue;
-    const bool lost = !survived && slot.state == kInFlight && !slot.read_only;
     slot.backoff = 0;
     unlink(&slot);
-    append(&slot, lost ? kDoomedList : kResendList);
+    append(&slot, kResendList);
   }
   if (lists_[kDoomedList].head != kNil || lists_[kResendList].head != kNil) wake_at(0);
   wake_at(keep_alive_due());
@@ -146,9 +159,14 @@ void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, T
 
 // `event` holds the refusal's header.
 void SessionMachine::refuse_opening(Event* event, TimeNs now) {
-  event->kind = EventKind::kRefused;
   event->result = static_cast<Result>(event->header.result);
   event->detail = event->header.detail;
+  if (event->result == Result::kBadSession && stamp_ != 0 &&
+      event->detail == static_cast<uint8_t>(BadSessionReason::kUnknown)) {
+    lose_window(now);
+    return;
+  }
+  event->kind = EventKind::kRefused;
   if (event->result == Result::kBusy) {  // session table full, or still recovering: go on trying
     has_cookie_ = false;
     const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
