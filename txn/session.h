@@ -10,6 +10,7 @@
 #pragma once
 
 #include "txn/limits.h"
+#include "txn/prefetch.h"
 #include "txn/result.h"
 #include "txn/types.h"
 
@@ -65,7 +66,7 @@ class SessionTable {
     }
     return nullptr;
   }
-  void prefetch(SessionId id) const { __builtin_prefetch(&index_[home(id)]); }
+  void prefetch(SessionId id) const { txnic::prefetch(&index_[home(id)]); }
 
   // Adds a session with an empty window; null when the table is full (answer BUSY, reason kSessions).
   Session* insert(SessionId id);

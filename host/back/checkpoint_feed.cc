@@ -8,7 +8,7 @@ namespace {
 
 // Worst case of the buckets of one step: every record of the largest size would not fit a buffer at once, so a step
 // asks for room bucket by bucket and repeats the bucket that did not fit. Rows may be written twice; redo is exact.
-bool write_row(log::CheckpointWriter& part, ShardId shard, const store::Record& record) {
+bool write_row(log::CheckpointWriter& part, ShardId shard, const storage::Record& record) {
   const uint32_t bytes = static_cast<uint32_t>(sizeof(log::RecordHeader)) +
                          log::write_bytes(record.key_length, record.value_length);
   std::byte* at = part.reserve(bytes);
@@ -110,7 +110,7 @@ uint32_t CheckpointFeed::write_rows(const HostBack& back) {
   for (uint32_t step = 0; step < kBucketsPerStep && shard_ < back.shard_count(); ++step) {
     const uint64_t before = cursor_;
     bool fits = true;
-    const bool more = back.shard(shard_).scan(&cursor_, 1, [&](const store::Record& record) {
+    const bool more = back.shard(shard_).scan(&cursor_, 1, [&](const storage::Record& record) {
       fits = fits && write_row(*part_, back.global_shard(shard_), record);
       ++written;
     });

@@ -3,8 +3,8 @@
 
 namespace txnic::back {
 
-HostBack::HostBack(const HostBackConfig& config, std::span<const store::Table> tables,
-                   std::vector<store::Shard*> shards, log::WorkerLog* log, SessionTable* sessions)
+HostBack::HostBack(const HostBackConfig& config, std::span<const storage::Table> tables,
+                   std::vector<storage::Shard*> shards, log::WorkerLog* log, SessionTable* sessions)
     : config_(config),
       durability_(config.durability),
       log_(log),

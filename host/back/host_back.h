@@ -31,7 +31,7 @@ class HostBack {
  public:
   // `log` is null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session table.
   // All of them outlive this.
-  HostBack(const HostBackConfig& config, std::span<const store::Table> tables, std::vector<store::Shard*> shards,
+  HostBack(const HostBackConfig& config, std::span<const storage::Table> tables, std::vector<storage::Shard*> shards,
            log::WorkerLog* log, SessionTable* sessions);
 
   // ---- offload::Back
@@ -39,8 +39,8 @@ class HostBack {
   void prefetch_bucket(uint32_t local_shard, uint64_t hash) const { shards_[local_shard]->prefetch_bucket(hash); }
   void prefetch_record(uint32_t local_shard, uint64_t hash) const { shards_[local_shard]->prefetch_record(hash); }
   offload::Found find(uint32_t local_shard, TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) {
-    const store::Lookup lookup = shards_[local_shard]->find(table, key, key_length, hash);
-    store::Record* const record = lookup.record;
+    const storage::Lookup lookup = shards_[local_shard]->find(table, key, key_length, hash);
+    storage::Record* const record = lookup.record;
     if (record == nullptr) return {nullptr, lookup.absence_version, nullptr, 0};
     return {record, record->version, record->value(), record->value_length};
   }
@@ -62,7 +62,7 @@ class HostBack {
 
   // ---- for checkpoints and statistics
   uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
-  const store::Shard& shard(uint32_t local_shard) const { return *shards_[local_shard]; }
+  const storage::Shard& shard(uint32_t local_shard) const { return *shards_[local_shard]; }
   ShardId global_shard(uint32_t local_shard) const {
     return static_cast<ShardId>(local_shard * config_.worker_count + config_.worker);
   }
@@ -82,7 +82,7 @@ class HostBack {
   const Durability durability_;
   log::WorkerLog* const log_;
   SessionTable* const sessions_;
-  std::vector<store::Shard*> shards_;
+  std::vector<storage::Shard*> shards_;
   std::vector<Version> current_versions_;  // newest version taken, per local shard
   std::vector<Version> durable_versions_;  // newest durable version; follows group by group
   std::byte* reserved_ = nullptr;          // between can_commit() and commit()

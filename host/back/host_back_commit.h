@@ -13,12 +13,12 @@ inline uint32_t HostBack::record_bytes(const offload::CommitRequest& request) co
 }
 
 inline bool HostBack::has_room(const offload::CommitRequest& request) const {
-  std::array<store::Need, limits::kOperationsMax> needs;
+  std::array<storage::Need, limits::kOperationsMax> needs;
   uint32_t count = 0;
   for (const offload::Write& write : request.writes) {
     if (write.is_delete) continue;
     needs[count++] = {table_index_[write.table],
-                      static_cast<uint32_t>(sizeof(store::Record)) + write.key_length + write.value_length,
+                      static_cast<uint32_t>(sizeof(storage::Record)) + write.key_length + write.value_length,
                       write.handle == nullptr};
   }
   return shards_[request.local_shard]->room({needs.data(), count});
@@ -58,9 +58,9 @@ inline Version HostBack::commit(const offload::CommitRequest& request) {
     encode(request, version, reserved_, reserved_bytes_);
     log_->append(reserved_bytes_);
   }
-  store::Shard& shard = *shards_[request.local_shard];
+  storage::Shard& shard = *shards_[request.local_shard];
   for (const offload::Write& write : request.writes) {
-    auto* const record = static_cast<store::Record*>(write.handle);
+    auto* const record = static_cast<storage::Record*>(write.handle);
     if (write.is_delete) {
       shard.erase(record, write.hash, version);
     } else {

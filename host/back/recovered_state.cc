@@ -8,7 +8,7 @@
 
 namespace txnic::back {
 
-RecoveredState::RecoveredState(std::vector<store::Shard*> shards, uint32_t window)
+RecoveredState::RecoveredState(std::vector<storage::Shard*> shards, uint32_t window)
     : window_(window), streams_(shards.size()) {
   for (size_t i = 0; i < shards.size(); ++i) streams_[i].shard = shards[i];
 }
@@ -33,7 +33,7 @@ bool RecoveredState::on_delete(ShardId shard, TableId table, Bytes key, Version 
   const auto key_length = static_cast<uint32_t>(key.size());
   const uint64_t hash = table_hash(hash_key(key.data(), key_length), table);
   stream.newest = std::max(stream.newest, version);
-  const store::Lookup found = stream.shard->find(table, key.data(), key_length, hash);
+  const storage::Lookup found = stream.shard->find(table, key.data(), key_length, hash);
   // A checkpoint is fuzzy: the row may be gone from it already when its delete is replayed.
   if (found.record != nullptr) stream.shard->erase(found.record, hash, version);
   return true;

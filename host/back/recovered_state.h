@@ -21,7 +21,7 @@ inline constexpr Stamp kRecoveredStamp = ~Stamp{0};
 class RecoveredState final : public log::RecoverySink {
  public:
   // `shards`: all of the node, by global number. `window`: entries of the windows to come (a power of two).
-  RecoveredState(std::vector<store::Shard*> shards, uint32_t window);
+  RecoveredState(std::vector<storage::Shard*> shards, uint32_t window);
   ~RecoveredState() override;
 
   bool on_put(ShardId shard, TableId table, Bytes key, Bytes value, Version version) override;
@@ -46,7 +46,7 @@ class RecoveredState final : public log::RecoverySink {
     std::vector<Outcome> outcomes;
   };
   struct alignas(64) Stream {  // one shard's; touched by one thread at a time
-    store::Shard* shard = nullptr;
+    storage::Shard* shard = nullptr;
     Version newest = 0;
     uint64_t deletes = 0;
     std::unordered_map<SessionId, std::unique_ptr<Window>> windows;
