@@ -33,7 +33,7 @@ struct FrontConfig {
 };
 
 enum class Action : uint8_t {
-  kDrop,     // counted by a ParseError or as stale
+  kDrop,     // see Request::drop
   kReply,    // reply_length bytes of `message`
   kHold,     // the front keeps `handle` and gives it back by release()
   kForward,  // to worker `to_worker` as it came
@@ -51,6 +51,7 @@ struct Request {
   // the front's answer:
   Action action = Action::kDrop;
   uint8_t to_worker = 0;
+  wire::ParseError drop = wire::ParseError::kNone;  // with kDrop: why; kNone: an opening that the client gave up
   uint32_t reply_length = 0;
 };
 

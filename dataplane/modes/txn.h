@@ -3,16 +3,38 @@
 // host's store; host/apps instantiates it.
 #pragma once
 
+#include <array>
+
+#include "dataplane/counters.h"
 #include "dataplane/modes/mode.h"
 #include "offload/front.h"
 
 namespace txnic::dataplane {
 
+// The drop reasons of this mode. Registered once, before workers start.
+struct TxnReasons {
+  std::array<Reason, wire::kParseErrorCount> by_error{};  // index: wire::ParseError; kNone: a stale OPEN
+  static TxnReasons register_all() {
+    TxnReasons reasons;
+    reasons.by_error.fill(reason::kOther);
+    const auto add = [&](wire::ParseError error, const char* name) {
+      reasons.by_error[static_cast<size_t>(error)] = register_reason(name);
+    };
+    add(wire::ParseError::kNone, "txn_stale_open");
+    add(wire::ParseError::kShort, "txn_short");
+    add(wire::ParseError::kBadMagic, "txn_bad_magic");
+    add(wire::ParseError::kLength, "txn_bad_length");
+    add(wire::ParseError::kType, "txn_bad_type");
+    return reasons;
+  }
+};
+
 template <offload::Back B>
 class TxnMode final : public Mode {
  public:
-  // Both outlive the mode.
-  TxnMode(offload::Front<B>* front, B* back) : front_(front), back_(back) {}
+  // All outlive the mode.
+  TxnMode(offload::Front<B>* front, B* back, const TxnReasons& reasons, WorkerCounters* counters)
+      : front_(front), back_(back), reasons_(reasons), counters_(counters) {}
 
   const char* name() const override { return "txn"; }
 
@@ -30,6 +52,9 @@ class TxnMode final : public Mode {
       burst[i].reply_length = static_cast<uint16_t>(request.reply_length);
       burst[i].to_worker = request.to_worker;
       burst[i].tag = request.action == offload::Action::kPass ? kPassedTag : 0;
+      if (request.action == offload::Action::kDrop) [[unlikely]] {
+        counters_->drop(reasons_.by_error[static_cast<size_t>(request.drop)]);
+      }
     }
   }
 
@@ -67,6 +92,8 @@ class TxnMode final : public Mode {
 
   offload::Front<B>* const front_;
   B* const back_;
+  const TxnReasons reasons_;
+  WorkerCounters* const counters_;
   std::array<offload::Request, limits::kBurstMax> requests_;
 };
 

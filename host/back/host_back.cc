@@ -4,10 +4,12 @@
 namespace txnic::back {
 
 HostBack::HostBack(const HostBackConfig& config, std::span<const storage::Table> tables,
-                   std::vector<storage::Shard*> shards, log::WorkerLog* log, SessionTable* sessions)
+                   std::vector<storage::Shard*> shards, log::WorkerLog* log, log::Keeper* keeper,
+                   SessionTable* sessions)
     : config_(config),
       durability_(config.durability),
       log_(log),
+      keeper_(keeper),
       sessions_(sessions),
       shards_(std::move(shards)),
       current_versions_(shards_.size(), config.first_version),
@@ -51,6 +53,10 @@ uint32_t HostBack::poll(TimeNs now) {
   if (log_ == nullptr) return 0;
   const Lsn before = log_->durable();
   log_->poll(now);
+  if (keeper_->part_offered(config_.worker) && !checkpoint_.active()) [[unlikely]] {
+    log::CheckpointWriter* const part = keeper_->start_part(config_.worker, *log_);
+    if (part != nullptr) checkpoint_.begin(part);
+  }
   const uint32_t fed = checkpoint_.active() ? checkpoint_.step(*this) : 0;
   return fed + (log_->durable() != before ? 1 : 0);
 }

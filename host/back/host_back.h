@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/back/checkpoint_feed.h"
+#include "host/log/keeper.h"
 #include "host/log/record.h"
 #include "host/log/worker_log.h"
 #include "host/store/shard.h"
@@ -29,10 +30,10 @@ struct HostBackConfig {
 
 class HostBack {
  public:
-  // `log` is null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session table.
+  // `log` and `keeper` are null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session table.
   // All of them outlive this.
   HostBack(const HostBackConfig& config, std::span<const storage::Table> tables, std::vector<storage::Shard*> shards,
-           log::WorkerLog* log, SessionTable* sessions);
+           log::WorkerLog* log, log::Keeper* keeper, SessionTable* sessions);
 
   // ---- offload::Back
   bool knows_table(TableId table) const { return table_index_[table] != kUnknownTable; }
@@ -68,8 +69,6 @@ class HostBack {
   }
   const SessionTable& sessions() const { return *sessions_; }
   const log::WorkerLog* log() const { return log_; }
-  // Gives the worker a checkpoint part to fill; it does so in poll(). Called by the worker's own thread.
-  CheckpointFeed& checkpoint() { return checkpoint_; }
 
  private:
   static constexpr uint16_t kUnknownTable = 0xffff;
@@ -81,13 +80,14 @@ class HostBack {
   const HostBackConfig config_;
   const Durability durability_;
   log::WorkerLog* const log_;
+  log::Keeper* const keeper_;
   SessionTable* const sessions_;
   std::vector<storage::Shard*> shards_;
   std::vector<Version> current_versions_;  // newest version taken, per local shard
   std::vector<Version> durable_versions_;  // newest durable version; follows group by group
   std::byte* reserved_ = nullptr;          // between can_commit() and commit()
   uint32_t reserved_bytes_ = 0;
-  CheckpointFeed checkpoint_;
+  CheckpointFeed checkpoint_;              // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;
 };
 

@@ -34,6 +34,7 @@ inline void Front<B>::parse(Request& request, Parsed& parsed) {
     return;
   }
   ++counters_.parse_errors[static_cast<uint8_t>(error)];
+  request.drop = error;
   if (!wire::is_answered(error)) return;
   if (error == wire::ParseError::kBadVersion) {
     // The sender's types are not ours: an even answer, with our version in the header.

@@ -59,7 +59,7 @@ struct Bench {
     back::HostBackConfig config;
     config.first_version = first_version(1);
     back = std::make_unique<back::HostBack>(config, std::span(&table, 1), std::vector<storage::Shard*>{&shard}, nullptr,
-                                            &sessions);
+                                            nullptr, &sessions);
     front = std::make_unique<offload::Front<back::HostBack>>(offload::FrontConfig{}, back.get(), &sessions);
     session = sessions.insert(7);
     session->stamp = 5;
