@@ -84,10 +84,12 @@ class Node(Process):
 
 
 class Scene:
-    def __init__(self, build=None, huge=False, verbose=None):
+    def __init__(self, build=None, huge=False, verbose=None, place=None):
+        """`place`: the folder to make the temporary one in, for logs that belong on a real disk."""
         self.build = build or os.environ.get("TXNIC_BUILD") or os.path.join(TOP, "build", "release")
         self.huge = huge
         self.verbose = bool(os.environ.get("TXNIC_VERBOSE")) if verbose is None else verbose
+        self.place = place if place and os.access(place, os.W_OK) else None
         self.processes = []
         self.undo = []
         self.folder = None
@@ -98,7 +100,7 @@ class Scene:
     def __enter__(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             self.signals[number] = signal.signal(number, self._on_signal)
-        self.folder = tempfile.mkdtemp(prefix="txnic-")
+        self.folder = tempfile.mkdtemp(prefix="txnic-", dir=self.place)
         os.chmod(self.folder, 0o755)
         return self
 
@@ -175,13 +177,18 @@ class Scene:
         return self.start(name, [*command, *arguments], Node, namespace, echo)
 
     def generator(self, workload=None, first_cpu=1, devices=None, memory_mib=GENERATOR_MEMORY_MIB, idle="yield",
-                  arguments=(), namespace=None, name="generator", echo=None):
+                  arguments=(), namespace=None, name="generator", echo=None, **settings):
+        """txgen; by default a memif client on the scene's socket. Settings are its options: duration=2 is --duration 2,
+        raw=True is --raw."""
         if devices is None:
             devices = [memif("client", self.socket())]
         command = [find_program(self.build, "txgen"), *self.eal(1, first_cpu, memory_mib, devices), "--",
                    "--idle", idle]
         if workload:
             command += ["--workload", workload]
+        for key, value in settings.items():
+            if value is not None and value is not False:
+                command += ["--" + key.replace("_", "-")] + ([] if value is True else [str(value)])
         return self.start(name, [*command, *arguments], Process, namespace, echo)
 
     # ---- network namespaces (root)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rmw2 in mode sync against the same in mode none, and its p99 beside the disk's own fdatasync."""
+import os
+import statistics
+import time
+
+import rows
+import scenes
+from rows import Trials, progress
+
+SYNCS = 300
+BLOCK = 4096
+
+
+def fdatasync_p50_us(folder):
+    """The median of a 4 KiB overwrite with fdatasync, in a preallocated file on the log's own disk."""
+    path = os.path.join(folder, "fdatasync.probe")
+    with open(path, "wb", buffering=0) as file:
+        file.write(b"\0" * (BLOCK * SYNCS))
+        os.fsync(file.fileno())
+        times = []
+        for number in range(SYNCS):
+            begin = time.perf_counter_ns()
+            os.pwrite(file.fileno(), bytes([number % 255 + 1]) * BLOCK, number * BLOCK)
+            os.fdatasync(file.fileno())
+            times.append((time.perf_counter_ns() - begin) / 1000)
+    os.unlink(path)
+    return statistics.median(times)
+
+
+def trial(options, durability):
+    with scenes.scene(options) as place:
+        sync_us = fdatasync_p50_us(place.folder)
+        log = place.path("log") if durability != "none" else None
+        node = scenes.node(place, scenes.config(place, checkpoint=4096), durability, log)
+        run = scenes.run(place, "rmw2", options.seconds)
+        run.expect_good()
+        node.stop()
+        return run, sync_us
+
+
+def main(options):
+    scenes.warn_about_cpus()
+    figures = {"none": Trials(), "sync": Trials()}
+    p99 = {"none": Trials(), "sync": Trials()}
+    disk = Trials()
+    for number in range(options.trials):
+        for durability in ("none", "sync") if number % 2 == 0 else ("sync", "none"):
+            run, sync_us = trial(options, durability)
+            figures[durability].add(run.throughput)
+            p99[durability].add(run.p99_us)
+            disk.add(sync_us)
+            progress(f"durable trial {number + 1}/{options.trials} {durability}: {run.throughput:,.0f}/s, "
+                     f"p99 {run.p99_us:,.0f} us, fdatasync p50 {sync_us:,.0f} us")
+    rows.row("durable", figures["sync"], "transactions/s", "rmw2 in mode none", figures["none"], target=0.4)
+    rows.row("durable_p99", p99["sync"], "us", "fdatasync of 4 KiB, p50", disk, none_p99_us=p99["none"].median)

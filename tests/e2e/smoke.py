@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each workload over memif, against one node; each run's own check has to pass."""
+from lib.harness import Scene, main
+from lib.results import Run
+
+RECORDS = 20000
+DURATION = 1
+
+# Workload, further settings.
+WORKLOADS = [
+    ("echo", {}),
+    ("get", {"records": RECORDS}),
+    ("rmw2", {"records": RECORDS}),
+    ("rmw8", {"records": RECORDS}),
+    ("put2", {"records": RECORDS}),
+    ("ycsb-a", {"records": RECORDS, "value_size": 100}),
+    ("ycsb-b", {"records": RECORDS, "value_size": 100}),
+    ("ycsb-c", {"records": RECORDS, "value_size": 100}),
+    ("ycsb-f", {"records": RECORDS, "value_size": 100}),
+    ("ycsb-a", {"records": RECORDS, "value_size": 100, "operations": 10}),
+    ("smallbank", {"records": RECORDS}),
+    ("counter", {}),
+]
+
+
+def run_all(durability, workloads, workers=1):
+    with Scene() as scene:
+        log = scene.path("log") if durability != "none" else None
+        node = scene.node(durability=durability, log=log, workers=workers).wait_ready()
+        for workload, settings in workloads:
+            run = Run(scene, workload, duration=DURATION, **settings)
+            run.expect_good()
+            print(f"  {durability}: {workload} {settings}: {run.describe()}", flush=True)
+        node.stop()
+
+
+def mode_none():
+    run_all("none", WORKLOADS)
+
+
+def mode_sync():
+    run_all("sync", [entry for entry in WORKLOADS if entry[0] in ("rmw2", "smallbank", "counter")])
+
+
+def mode_async():
+    run_all("async", [entry for entry in WORKLOADS if entry[0] in ("rmw2", "smallbank")])
+
+
+def open_loop():
+    with Scene() as scene:
+        node = scene.node().wait_ready()
+        run = Run(scene, "rmw2", records=RECORDS, duration=2, rate=20000)
+        run.expect_good()
+        print(f"  open loop: {run.describe()}", flush=True)
+        node.stop()
+
+
+if __name__ == "__main__":
+    main(mode_none, mode_sync, mode_async, open_loop)
