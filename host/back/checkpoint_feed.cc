@@ -61,7 +61,7 @@ uint32_t CheckpointFeed::write_shards(const HostBack& back) {
 }
 
 // The session's own record, then its outcomes. False: no room now, go on from here at the next step.
-bool CheckpointFeed::write_session(const HostBack& back, const Session& session) {
+bool CheckpointFeed::write_session(const Session& session) {
   if (!session_written_) {
     constexpr uint32_t bytes = kHeaderBytes + sizeof(log::SessionBody);
     std::byte* const at = part_->reserve(bytes);
@@ -87,7 +87,7 @@ uint32_t CheckpointFeed::write_sessions(const HostBack& back) {
       if (++looked_at >= kOutcomesPerStep) return looked_at;
       continue;
     }
-    if (!write_session(back, *session)) return looked_at + 1;
+    if (!write_session(*session)) return looked_at + 1;
     for (; outcome_ < entries; ++outcome_) {
       if (++looked_at >= kOutcomesPerStep) return looked_at;
       const uint32_t local = outcome_ / window;

@@ -29,7 +29,7 @@ class CheckpointFeed {
   uint32_t write_shards(const HostBack& back);
   uint32_t write_sessions(const HostBack& back);
   uint32_t write_rows(const HostBack& back);
-  bool write_session(const HostBack& back, const Session& session);
+  bool write_session(const Session& session);
   void next_shard() { cursor_ = 0, ++shard_; }
 
   log::CheckpointWriter* part_ = nullptr;
