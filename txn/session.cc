@@ -2,6 +2,7 @@
 #include "txn/session.h"
 
 #include <bit>
+#include <cassert>
 
 namespace txnic {
 namespace {
@@ -22,6 +23,8 @@ size_t SessionTable::memory_bytes(const SessionLimits& limits) {
 }
 
 void SessionTable::init(const SessionLimits& limits, MutableBytes memory) {
+  assert(limits.sessions != 0 && limits.shards != 0 && std::has_single_bit(limits.window));
+  assert(memory.size() >= memory_bytes(limits));
   limits_ = limits;
   mask_ = index_size(limits) - 1;
   window_bits_ = static_cast<uint32_t>(std::countr_zero(limits.window));
@@ -32,7 +35,7 @@ void SessionTable::init(const SessionLimits& limits, MutableBytes memory) {
   at += align64(limits.sessions * sizeof(Session));
   outcomes_ = reinterpret_cast<Outcome*>(at);
   for (uint32_t i = 0; i < limits.sessions; ++i) sessions_[i] = Session{};
-  size_ = 0;
+  size_ = expiry_cursor_ = free_cursor_ = 0;
   rebuild_index();
 }
 
@@ -48,6 +51,7 @@ void SessionTable::rebuild_index() {
 }
 
 Session* SessionTable::insert(SessionId id) {
+  assert(id != 0 && find(id) == nullptr);
   if (size_ == limits_.sessions) return nullptr;
   // Deleted marks lengthen probes; opening sessions is rare enough to pay for cleaning here.
   if (deleted_ > limits_.sessions / 2) rebuild_index();
@@ -64,6 +68,7 @@ Session* SessionTable::insert(SessionId id) {
 }
 
 void SessionTable::erase(Session* session) {
+  assert(session->id != 0);
   uint32_t at = home(session->id);
   const uint32_t slot = slot_of(session);
   while (index_[at] != slot) at = (at + 1) & mask_;
@@ -73,18 +78,6 @@ void SessionTable::erase(Session* session) {
   const size_t entries = static_cast<size_t>(limits_.shards) * limits_.window;
   std::memset(static_cast<void*>(outcomes_ + slot * entries), 0, entries * sizeof(Outcome));
   *session = Session{};
-}
-
-uint32_t SessionTable::expire(TimeNs now, uint32_t count) {
-  uint32_t erased = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    Session& session = sessions_[expiry_cursor_];
-    expiry_cursor_ = (expiry_cursor_ + 1) % limits_.sessions;
-    if (session.id == 0 || session.is_static || now < session.last_seen_ns + limits_.idle_expiry_ns) continue;
-    erase(&session);
-    ++erased;
-  }
-  return erased;
 }
 
 }  // namespace txnic

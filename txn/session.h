@@ -68,7 +68,8 @@ class SessionTable {
   }
   void prefetch(SessionId id) const { txnic::prefetch(&index_[home(id)]); }
 
-  // Adds a session with an empty window; null when the table is full (answer BUSY, reason kSessions).
+  // Adds a session, which must not be there yet, with an empty window; null when the table is full (answer BUSY,
+  // reason kSessions).
   Session* insert(SessionId id);
   // Forgets a session and its windows.
   void erase(Session* session);
@@ -84,9 +85,25 @@ class SessionTable {
   }
 
   // Idle expiry: looks at up to `count` slots from where the last call stopped; erases sessions that have been
-  // silent for idle_expiry_ns. Answers how many were erased. The caller makes sure that all their outcomes are
-  // durable (COMMIT 9).
-  uint32_t expire(TimeNs now, uint32_t count);
+  // silent for idle_expiry_ns, if may_erase(session) says so: there the caller logs their end, else every session
+  // that ever expired comes back at the next recovery. Answers how many were erased. The caller makes sure that all
+  // their outcomes are durable (COMMIT 9).
+  template <class MayErase>
+  uint32_t expire(TimeNs now, uint32_t count, MayErase&& may_erase) {
+    uint32_t erased = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      Session& session = sessions_[expiry_cursor_];
+      expiry_cursor_ = (expiry_cursor_ + 1) % limits_.sessions;
+      if (session.id == 0 || session.is_static || now < session.last_seen_ns + limits_.idle_expiry_ns) continue;
+      if (!may_erase(static_cast<const Session&>(session))) continue;
+      erase(&session);
+      ++erased;
+    }
+    return erased;
+  }
+  uint32_t expire(TimeNs now, uint32_t count) {
+    return expire(now, count, [](const Session&) { return true; });
+  }
 
   // For checkpoints and statistics: slot i's session or null; i < capacity().
   const Session* at(uint32_t slot) const { return sessions_[slot].id != 0 ? &sessions_[slot] : nullptr; }

@@ -171,7 +171,9 @@ uint32_t Front<B>::idle(TimeNs now) {
   if (now < next_expiry_ns_ || expiry_lsn_ > back_->durable()) return 0;
   next_expiry_ns_ = now + 1'000'000;
   expiry_lsn_ = back_->dependency_on_all();
-  const uint32_t expired = sessions_->expire(now, limits::kExpiryStepSessions);
+  const uint32_t expired = sessions_->expire(now, limits::kExpiryStepSessions, [this](const Session& session) {
+    return back_->log_session_close(session.id);  // else it would come back at every recovery
+  });
   counters_.expired += expired;
   return expired;
 }
