@@ -19,6 +19,7 @@ namespace txnic::log {
 
 // Errors are values: 0, or an errno.
 using Errno = int;
+const char* errno_text(Errno code);  // its name and meaning, for messages
 
 enum class WriteState : uint8_t { kIdle, kInFlight, kDone, kFailed };
 
@@ -40,7 +41,8 @@ struct FileInfo {
   uint64_t bytes = 0;
 };
 
-// A directory of files. Names have no folders. Blocking; never called by a worker.
+// A directory of files. Names have no folders. Blocking; never called by a worker. read() may be called by several
+// threads at once.
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -49,7 +51,8 @@ class Disk {
   virtual Errno list(std::vector<FileInfo>* files) = 0;
   virtual Errno read(const std::string& name, uint64_t offset, MutableBytes into, size_t* got) = 0;
   // Makes a file of `bytes` zeros whose space cannot run out later (written, not only reserved), starting with
-  // `head`; durable under its name when this returns.
+  // `head`; durable under its name when this returns. An existing file of that name is replaced. ENOSPC if the disk
+  // is full, and then nothing is left behind.
   virtual Errno create(const std::string& name, uint64_t bytes, Bytes head) = 0;
   // Replaces a small file atomically and durably.
   virtual Errno replace(const std::string& name, Bytes contents) = 0;
@@ -57,9 +60,16 @@ class Disk {
   virtual Errno recycle(const std::string& from, const std::string& to, Bytes head) = 0;
   virtual Errno remove(const std::string& name) = 0;
   virtual Errno truncate(const std::string& name, uint64_t bytes) = 0;
+  // Makes what the file holds now durable (recovery relies on what it reads, and a killed process may have left it
+  // in a cache).
+  virtual Errno sync(const std::string& name) = 0;
   // Opens for asynchronous writing.
   virtual Errno open(const std::string& name, std::unique_ptr<LogFile>* file) = 0;
   virtual std::string describe() const = 0;  // "io_uring, O_DIRECT, …": for the start banner
 };
+
+// The disk of a real directory. `io_uring` false, or a kernel that refuses it: a writer thread per open file.
+// False: `error` names the cause and the next step.
+bool open_disk(const std::string& directory, bool io_uring, std::unique_ptr<Disk>* disk, std::string* error);
 
 }  // namespace txnic::log

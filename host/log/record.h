@@ -17,6 +17,8 @@ enum class RecordType : uint8_t {
   kClean = 7,         // a clean stop: everything before is durable, and nothing follows
 };
 
+inline constexpr uint16_t kNoShard = 0xffff;  // session records: every shard of the log; kClean: none
+
 // Every record starts with this.
 struct RecordHeader {
   uint32_t length;       // of the record, header and padding included; a multiple of 8

@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "host/log/disk.h"
+#include "host/log/manifest.h"
 #include "txn/result.h"
 
 namespace txnic::log {
@@ -25,14 +27,26 @@ class RecoverySink {
   // Sessions: a log's session records go to the stream of each of its shards, in their place.
   virtual bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) = 0;
   virtual bool on_session_close(ShardId shard, SessionId session) = 0;
+  // A hint: on_put or on_delete of this key comes in a moment.
+  virtual void prefetch(ShardId /*shard*/, TableId /*table*/, Bytes /*key*/) {}
 };
 
-// How work is spread over threads (TBB in production, in order in a simulator).
+// How work is spread over threads (TBB in production, see tbb_parallel_for.h; in order in a simulator).
 using ParallelFor = std::function<void(size_t count, const std::function<void(size_t)>& body)>;
 
 struct RecoveryProgress {
   uint64_t bytes_read, bytes_total, records;
 };
+
+// One worker's log of one incarnation, as recovery found it.
+struct LogSummary {
+  uint32_t incarnation = 0, worker = 0, workers = 0;
+  uint64_t groups = 0, records = 0, bytes = 0;
+  LogPosition end;
+  bool clean = false;            // ended by a clean stop
+};
+
+inline constexpr uint32_t kRecordTypeCount = 8;  // RecordType + 1
 
 struct RecoveryReport {
   bool ok = false;
@@ -42,7 +56,10 @@ struct RecoveryReport {
   uint64_t checkpoint_bytes = 0, log_bytes = 0;
   uint64_t torn_tail_bytes = 0;  // cut off: the end of a group that was never acknowledged
   std::string torn_tail;         // "file offset N", if any
-  bool clean_stop = false;
+  bool clean_stop = false;       // every log of the newest incarnation ended by a clean stop
+  uint64_t records_by_type[kRecordTypeCount] = {};  // of checkpoint and logs, by RecordType
+  std::vector<LogSummary> logs;
+  Manifest manifest;             // with the end of every log: what Keeper::start() goes on from
 };
 
 struct RecoveryOptions {
@@ -50,7 +67,12 @@ struct RecoveryOptions {
   ParallelFor parallel_for;
   std::function<void(const RecoveryProgress&)> progress;  // may be empty
   bool check_only = false;       // verify and count; the sink may be null
+  uint64_t memory_bytes = 128u << 20;  // buffers; about
 };
+
+// The incarnation that the next start will have: known before recovery, because every shard begins with its first
+// version. False: `error` says why the directory cannot be used.
+bool next_incarnation(Disk& disk, uint32_t* incarnation, std::string* error);
 
 RecoveryReport recover(Disk& disk, const RecoveryOptions& options, RecoverySink* sink);
 

@@ -5,9 +5,13 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "host/log/disk.h"
+#include "host/log/group_builder.h"
+#include "host/log/manifest.h"
 #include "host/log/record.h"
+#include "host/log/slot.h"
 #include "txn/limits.h"
 
 namespace txnic::log {
@@ -25,6 +29,9 @@ struct WorkerLogConfig {
   Durability durability = Durability::kSync;
   uint32_t group_bytes = limits::kLogGroupBytesMax;  // size of each of the two group buffers
   TimeNs async_delay_ns = limits::kAsyncDelayMicrosecondsDefault * 1000;
+  // After so long without work, an empty group is written behind the last one: it proves that that one was synced,
+  // so that damage to it is told from a torn tail. 0: never.
+  TimeNs mark_delay_ns = 100'000'000;
 };
 
 struct WorkerLogStatistics {
@@ -40,37 +47,94 @@ struct WorkerLogStatistics {
 
 class WorkerLog {
  public:
-  // `keeper` provides segments and outlives this.
+  // `keeper` provides segments and outlives this; it has been started.
   WorkerLog(const WorkerLogConfig& config, Keeper* keeper, uint32_t incarnation);
+  // Waits for a write in flight, writes nothing more: for a clean stop see begin_close().
   ~WorkerLog();
+  WorkerLog(const WorkerLog&) = delete;
+  WorkerLog& operator=(const WorkerLog&) = delete;
 
   // Room for one record of `bytes` (8-aligned, at most kLogRecordBytesMax), or null: the log is full now. The
   // pointer is valid until the next call; append(bytes) makes it part of the log. reserve() without append() is
   // allowed and changes nothing.
-  std::byte* reserve(uint32_t bytes);
+  std::byte* reserve(uint32_t bytes) {
+    assert(bytes % 8 == 0 && bytes <= limits::kLogRecordBytesMax);
+    if (gather_->used() + bytes > limit_) [[unlikely]] return refuse();
+    return gather_->at();
+  }
   // Answers the position behind the record: durable when durable() >= it.
-  Lsn append(uint32_t bytes);
+  Lsn append(uint32_t bytes) {
+    gather_->add(bytes);
+    return end_ += bytes;
+  }
 
   Lsn end() const { return end_; }
   Lsn durable() const { return durable_; }
   LogState state() const { return state_; }
+  Errno last_error() const { return last_error_; }  // why it is kFailed; 0 if the keeper failed
 
   // One step: takes a completion, submits the next group. Cheap when there is nothing to do.
-  void poll(TimeNs now);
+  void poll(TimeNs now) {
+    if (!in_flight_ && gather_->empty() && now < wake_ns_) [[likely]] return;
+    step(now);
+  }
   // True when nothing is in flight and nothing is gathered.
-  bool quiet() const;
+  bool quiet() const { return !in_flight_ && gather_->empty(); }
+
+  // A clean stop: no more appends from now on. poll() goes on until closed() (or the state is not kOpen).
+  void begin_close() {
+    closing_ = true;
+    wake_ns_ = 0;
+  }
+  bool closed() const { return closed_; }
+
   // Called by poll() when a group is sealed: the versions that it makes durable are those of this moment.
   // `current` and `durable` have an entry per local shard; durable[i] follows current[i] group by group.
   void track_versions(std::span<const Version> current, std::span<Version> durable);
 
+  // Where the next group will go; a checkpoint that begins now is replayed from there.
+  LogPosition next_group() const { return next_; }
+
   const WorkerLogStatistics& statistics() const { return statistics_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-  Lsn end_ = 0;
-  Lsn durable_ = 0;
+  std::byte* refuse();
+  void step(TimeNs now);
+  void complete(TimeNs now);
+  bool wants_group(TimeNs now);
+  bool have_space(uint32_t length);
+  void submit(TimeNs now);
+  void append_clean();
+  void fail(Errno error);
+
+  // Hot: what reserve, append, poll, end and durable touch.
+  GroupBuilder* gather_;
+  uint32_t limit_;          // of gather_->used(); 0 while appends are refused
+  bool in_flight_ = false;
+  bool closing_ = false;
+  bool closed_ = false;
   LogState state_ = LogState::kOpen;
+  Lsn end_;
+  Lsn durable_;
+  TimeNs wake_ns_ = kNever;  // there is something to do at this time though nothing is gathered
+
+  static constexpr TimeNs kNever = ~0ull;
+  const WorkerLogConfig config_;
+  const uint32_t group_limit_;
+  WorkerSlot* slot_;
+  GroupBuilder builders_[2];
+  Segment segment_;
+  LogPosition next_;
+  Lsn in_flight_end_ = 0;
+  uint32_t in_flight_records_ = 0;
+  uint32_t in_flight_length_ = 0;
+  TimeNs submitted_ns_ = 0;
+  TimeNs gather_since_ns_ = 0;  // async: when something was first seen gathered; 0: nothing yet
+  bool clean_appended_ = false;
+  Errno last_error_ = 0;
+  std::span<const Version> current_versions_;
+  std::span<Version> durable_versions_;
+  std::vector<Version> sealed_versions_;
   WorkerLogStatistics statistics_;
 };
 

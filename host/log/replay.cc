@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/log/replay.h"
+
+#include "txn/limits.h"
+
+namespace txnic::log {
+namespace {
+
+// How many records ahead of their turn keys are announced to the sink: enough for its memory to come.
+constexpr int kPrefetchRecords = 6;
+
+ReplayResult replay_writes(const RecordHeader& header, const std::byte* at, uint32_t room, ShardId shard,
+                           RecoverySink* sink, ReplayCounts* counts) {
+  for (uint32_t i = 0; i < header.write_count; ++i) {
+    if (room < sizeof(WriteHeader)) return ReplayResult::kMalformed;
+    const auto write = load<WriteHeader>(at);
+    const uint32_t bytes = write_bytes(write.key_length, write.value_length);
+    if (bytes > room || write.key_length == 0 || write.key_length > limits::kKeyBytesMax ||
+        write.value_length > limits::kValueBytesMax) {
+      return ReplayResult::kMalformed;
+    }
+    const Bytes key(at + sizeof write, write.key_length);
+    const Bytes value(key.data() + write.key_length, write.value_length);
+    const bool taken = write.is_delete != 0 ? sink->on_delete(shard, write.table, key, header.version)
+                                            : sink->on_put(shard, write.table, key, value, header.version);
+    if (!taken) return ReplayResult::kNoMemory;
+    at += bytes;
+    room -= bytes;
+  }
+  counts->rows += header.write_count;
+  return ReplayResult::kDone;
+}
+
+// The first key of a record with writes.
+void announce(const std::byte* record, ShardId shard, RecoverySink* sink) {
+  const auto header = load<RecordHeader>(record);
+  if (header.write_count == 0 || header.length < sizeof header + sizeof(WriteHeader)) return;
+  const std::byte* at = record + sizeof header;
+  const auto write = load<WriteHeader>(at);
+  if (write_bytes(write.key_length, 0) > header.length - sizeof header) return;
+  sink->prefetch(shard, write.table, Bytes(at + sizeof write, write.key_length));
+}
+
+}  // namespace
+
+ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard, RecoverySink* sink,
+                           ReplayCounts* counts) {
+  const auto header = load<RecordHeader>(record);
+  const std::byte* body = record + sizeof header;
+  const uint32_t body_bytes = room - static_cast<uint32_t>(sizeof header);
+  bool taken = true;
+  switch (static_cast<RecordType>(header.type)) {
+    case RecordType::kCommit:
+    case RecordType::kRow: {
+      const ReplayResult result = replay_writes(header, body, body_bytes, shard, sink, counts);
+      if (result != ReplayResult::kDone || header.session == 0) return result;
+      ++counts->outcomes;
+      // A commit's outcome has result kCommitted (0) and no detail.
+      taken = sink->on_outcome(shard, header.session, header.sequence << 16, header.version, header.watermark);
+      break;
+    }
+    case RecordType::kOutcome:
+      ++counts->outcomes;
+      taken = sink->on_outcome(shard, header.session, header.sequence, header.version, header.watermark);
+      break;
+    case RecordType::kShardState: taken = sink->on_shard_version(shard, header.version); break;
+    case RecordType::kSessionOpen: {
+      if (body_bytes < sizeof(SessionBody)) return ReplayResult::kMalformed;
+      const auto session = load<SessionBody>(body);
+      taken = sink->on_session_open(shard, header.session, Endpoint{session.address, session.port}, session.stamp,
+                                    header.sequence);
+      break;
+    }
+    case RecordType::kSessionClose: taken = sink->on_session_close(shard, header.session); break;
+    default: return ReplayResult::kMalformed;
+  }
+  return taken ? ReplayResult::kDone : ReplayResult::kNoMemory;
+}
+
+ReplayResult replay_slice(const Slice& slice, uint32_t local_shard, ShardId shard, RecoverySink* sink,
+                          ReplayCounts* counts) {
+  const ChainEntry* entries = slice.entries.data();
+  uint32_t ahead = slice.head[local_shard];
+  for (int i = 0; i < kPrefetchRecords && ahead != kChainEnd; ++i) {
+    announce(entries[ahead].record, shard, sink);
+    ahead = entries[ahead].next;
+  }
+  for (uint32_t at = slice.head[local_shard]; at != kChainEnd; at = entries[at].next) {
+    if (ahead != kChainEnd) {
+      announce(entries[ahead].record, shard, sink);
+      ahead = entries[ahead].next;
+    }
+    const std::byte* record = entries[at].record;
+    const ReplayResult result = replay_record(record, load<uint32_t>(record), shard, sink, counts);
+    if (result != ReplayResult::kDone) return result;
+  }
+  return ReplayResult::kDone;
+}
+
+}  // namespace txnic::log
