@@ -18,9 +18,9 @@
 // Caveats first:
 // - One thread. `now` is monotone. The emit callback copies the message before it returns and does not call back.
 // - A refusal that the node does not record (BUSY, LOCKED, TOO_LARGE) of a request that writes is told as such only
-//   if one copy of it was ever sent. After a retransmission another copy may still be under way and be executed
-//   later, so it is told as UNKNOWN_OUTCOME. (A network that itself doubles packets can do the same to a single copy.
-//   Who needs certainty there sets a deadline: then the same id is sent until the node decides.)
+//   if one copy of it was ever sent. After a retransmission another copy may have been executed, or still be under
+//   way, so it is told as UNKNOWN_OUTCOME. (A network that itself doubles packets can do the same to a single copy.
+//   Who needs certainty there sets a long deadline: then the same id is sent until the node decides.)
 // - The same session id with a new machine object is refused by the node as an old opening: use a new random id.
 #pragma once
 
@@ -65,6 +65,7 @@ struct alignas(64) Slot {
   Result refusal = Result::kCommitted;  // the newest unrecorded refusal (kCommitted: none), for error texts
   uint8_t refusal_detail = 0;
   uint8_t busy_backoff = 0;
+  bool restamped = false;          // copies went out under more than one stamp
 
   MutableBytes buffer() { return {message, capacity}; }
 };
@@ -196,6 +197,7 @@ class SessionMachine {
   static constexpr uint32_t kSendsPerPoll = limits::kBurstMax;
   static constexpr uint32_t kCloseTriesMax = 4;
   static constexpr uint32_t kCookieTriesMax = 3;  // then a new cookie is asked for
+  static constexpr uint32_t kStaleStampRetries = 16;
   struct List { uint32_t head = kNil, tail = kNil; };
 
   uint32_t index_of(const Slot* slot) const { return static_cast<uint32_t>(slot - slots_); }
@@ -214,15 +216,19 @@ class SessionMachine {
   void arm(Slot* slot, uint8_t list, TimeNs now);
   void insert_by_deadline(Slot* slot);
   // opening.cc
+  bool is_opening() const { return state_ == MachineState::kOpening || state_ == MachineState::kReopening; }
+  bool awaits_opened() const { return is_opening() || keeps_alive_; }
   void begin_opening(MachineState state, TimeNs now);
+  void keep_alive(TimeNs now);
   void send_open(TimeNs now);
+  void delay_open(TimeNs now);
   void send_close(TimeNs now);
   void on_challenge(const Event& event, TimeNs now);
   void on_opened(Event* event, TimeNs now);
   void on_closed(Event* event);
   void accept_opening(Stamp stamp, const wire::OpenedBody& body, TimeNs now);
   void refuse_opening(Event* event, TimeNs now);
-  void lose_window(TimeNs now);
+  void lose_window();
   // receiving.cc
   void on_executed(Event* event, TimeNs now);
   void on_refusal(Event* event, Slot* slot, TimeNs now);
@@ -251,6 +257,7 @@ class SessionMachine {
   uint32_t workers_ = 1;
   MachineState state_ = MachineState::kClosed;
   bool has_cookie_ = false;
+  bool keeps_alive_ = false;          // kOpen, and an OPEN that says so is under way
   List lists_[kListCount];
   MachineStatistics statistics_;
 

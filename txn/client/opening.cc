@@ -20,6 +20,7 @@ void SessionMachine::begin_opening(MachineState state, TimeNs now) {
   ++(state == MachineState::kOpening ? statistics_.opens : statistics_.reopens);
   ++attempt_;
   has_cookie_ = false;
+  keeps_alive_ = false;
   session_tries_ = 0;
   update_limit();
   // What waits to be sent goes back to a timer list, where its deadline is watched.
@@ -32,17 +33,28 @@ void SessionMachine::begin_opening(MachineState state, TimeNs now) {
   send_open(now);
 }
 
+// The OPEN of the newest attempt once more, which every worker of the node sees. Requests go on meanwhile.
+void SessionMachine::keep_alive(TimeNs now) {
+  keeps_alive_ = true;
+  has_cookie_ = false;
+  session_tries_ = 0;
+  send_open(now);
+}
+
 void SessionMachine::send_open(TimeNs now) {
   if (has_cookie_ && ++cookie_tries_ > kCookieTriesMax) has_cookie_ = false;  // it may be too old by now
   std::byte message[wire::kOpenBytes];
   const uint32_t length = wire::build_open(message, session_, attempt_, has_cookie_ ? cookie_ : nullptr, stamp_);
-  const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
-  ++session_tries_;
-  session_due_ = now + (limits_.open_retry_ns << doublings);
-  wake_at(session_due_);
+  delay_open(now);
+  if (session_tries_ < 4) ++session_tries_;
   ++statistics_.sent_messages;
   ++statistics_.session_sent;
   emit_(context_, message, length, 0);
+}
+
+void SessionMachine::delay_open(TimeNs now) {
+  session_due_ = now + (limits_.open_retry_ns << session_tries_);
+  wake_at(session_due_);
 }
 
 void SessionMachine::close(TimeNs now) {
@@ -58,6 +70,7 @@ void SessionMachine::close(TimeNs now) {
     case MachineState::kReopening: session_tries_ = 0; break;
   }
   state_ = MachineState::kClosing;
+  keeps_alive_ = false;
   update_limit();
   doom_outstanding();
   if (session_tries_ == 0) send_close(now);
@@ -75,8 +88,7 @@ void SessionMachine::send_close(TimeNs now) {
 }
 
 void SessionMachine::on_challenge(const Event& event, TimeNs now) {
-  const bool waiting = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
-  if (!waiting || event.header.sequence != attempt_) {
+  if (!awaits_opened() || event.header.sequence != attempt_) {
     ++statistics_.stale;
     return;
   }
@@ -93,32 +105,39 @@ void SessionMachine::on_challenge(const Event& event, TimeNs now) {
 }
 
 void SessionMachine::on_opened(Event* event, TimeNs now) {
-  const bool waiting = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
-  if (!waiting || event->header.sequence != attempt_) {
+  if (!awaits_opened() || event->header.sequence != attempt_) {
     ++statistics_.stale;
     return;
   }
-  const auto result = static_cast<Result>(event->header.result);
-  if (result != Result::kCommitted) {
+  if (static_cast<Result>(event->header.result) != Result::kCommitted) {
     ++statistics_.session_messages;
     refuse_opening(event, now);
     return;
   }
   const auto body = load<wire::OpenedBody>(event->message + wire::kHeaderBytes);
+  const Stamp stamp = event->header.stamp;
   if (body.shard_count == 0 || body.shard_count > limits::kShardsMax || body.worker_count == 0 ||
-      body.worker_count > limits::kWorkersMax || body.window == 0 || event->header.stamp == 0) {
+      body.worker_count > limits::kWorkersMax || body.window == 0 || stamp == 0) {
     ++statistics_.malformed;
     return;
   }
   ++statistics_.session_messages;
-  event->detail = stamp_ != 0;  // the window survived
-  accept_opening(event->header.stamp, body, now);
+  if (keeps_alive_ && stamp == stamp_) {
+    keeps_alive_ = false;
+    session_due_ = kNever;
+    for (TimeNs& sent : worker_sent_) sent = now;
+    wake_at(keep_alive_due());
+    return;
+  }
+  if (stamp_ != 0 && body.window_survived == 0) lose_window();
+  event->detail = stamp_ != 0;
   event->kind = EventKind::kOpened;
+  accept_opening(stamp, body, now);
 }
 
 // The node does not know the outcomes any more, so nobody can say whether a request that writes and was sent has been
-// executed: its id must never be sent again. The session is opened anew; sequences go on.
-void SessionMachine::lose_window(TimeNs now) {
+// executed: its id must never be sent again. Sequences go on.
+void SessionMachine::lose_window() {
   ++statistics_.windows_lost;
   for (Sequence s = watermark_; s != next_sequence_; ++s) {
     Slot& slot = slots_[s & mask_];
@@ -127,7 +146,6 @@ void SessionMachine::lose_window(TimeNs now) {
     append(&slot, kDoomedList);
   }
   stamp_ = 0;
-  begin_opening(MachineState::kReopening, now);
   wake_at(0);
 }
 
@@ -137,13 +155,14 @@ void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, T
   workers_ = body.worker_count;
   stamp_ = stamp;
   state_ = MachineState::kOpen;
+  keeps_alive_ = false;
   opened_at_ = now;
   session_due_ = kNever;
   const auto ring = static_cast<uint32_t>(mask_ + 1);
   window_ = limits_.window < ring ? limits_.window : ring;
   if (body.window < window_) window_ = body.window;
   update_limit();
-  for (uint32_t i = 0; i < limits::kWorkersMax; ++i) worker_sent_[i] = now;
+  for (TimeNs& sent : worker_sent_) sent = now;
 
   for (Sequence s = watermark_; s != next_sequence_; ++s) {
     Slot& slot = slots_[s & mask_];
@@ -159,22 +178,31 @@ void SessionMachine::accept_opening(Stamp stamp, const wire::OpenedBody& body, T
 
 // `event` holds the refusal's header.
 void SessionMachine::refuse_opening(Event* event, TimeNs now) {
-  event->result = static_cast<Result>(event->header.result);
-  event->detail = event->header.detail;
-  if (event->result == Result::kBadSession && stamp_ != 0 &&
-      event->detail == static_cast<uint8_t>(BadSessionReason::kUnknown)) {
-    lose_window(now);
+  const auto result = static_cast<Result>(event->header.result);
+  const uint8_t detail = event->header.detail;
+  if (result == Result::kBadSession && detail == static_cast<uint8_t>(BadSessionReason::kUnknown)) {
+    if (stamp_ != 0) {
+      lose_window();
+      begin_opening(MachineState::kReopening, now);
+      return;
+    }
+    // Some worker does not know what an earlier copy of this attempt created at others: a new attempt starts over.
+    ++attempt_;
+    has_cookie_ = false;
+    delay_open(now);
     return;
+  }
+  if (result == Result::kBusy) {  // session table full, or still recovering: go on trying
+    has_cookie_ = false;
+    delay_open(now);
+    if (keeps_alive_) return;
   }
   event->kind = EventKind::kRefused;
-  if (event->result == Result::kBusy) {  // session table full, or still recovering: go on trying
-    has_cookie_ = false;
-    const uint32_t doublings = session_tries_ < 4 ? session_tries_ : 4;
-    session_due_ = now + (limits_.open_retry_ns << doublings);
-    wake_at(session_due_);
-    return;
-  }
+  event->result = result;
+  event->detail = detail;
+  if (result == Result::kBusy) return;
   state_ = MachineState::kClosed;
+  keeps_alive_ = false;
   session_due_ = kNever;
   update_limit();
   doom_outstanding();
@@ -186,6 +214,7 @@ void SessionMachine::on_closed(Event* event) {
     return;
   }
   ++statistics_.session_messages;
+  if (static_cast<Result>(event->header.result) == Result::kBusy) return;  // the timer sends CLOSE again
   state_ = MachineState::kClosed;
   session_due_ = kNever;
   event->kind = EventKind::kClosed;

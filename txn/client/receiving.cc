@@ -12,24 +12,23 @@ bool values_fit(const std::byte* message, const wire::Header& h) {
   if (h.length == wire::kHeaderBytes) return h.operation_count == 0;
   if (h.length < wire::kExecutedFixedBytes) return false;
   uint32_t at = wire::kExecutedFixedBytes;
+  uint32_t operation_min = 0;
   for (uint32_t i = 0; i < h.operation_count; ++i) {
     if (h.length - at < sizeof(wire::ValueHeader)) return false;
     const auto v = load<wire::ValueHeader>(message + at);
     at += static_cast<uint32_t>(sizeof v);
-    if (h.length - at < v.value_length) return false;
+    if (v.operation < operation_min || v.operation >= limits::kOperationsMax) return false;
+    if (v.value_length > limits::kValueBytesMax || h.length - at < v.value_length) return false;
+    operation_min = v.operation + 1u;
     at += v.value_length;
   }
   return at == h.length;
 }
 
-// Refusals that depend on the moment: the same message may be executed when it arrives once more.
-bool may_pass(Result result) {
-  return result == Result::kBusy || result == Result::kLocked || result == Result::kTooLarge;
-}
-
-bool is_known(uint8_t result) {
-  return result <= static_cast<uint8_t>(Result::kBelowFloor) ||
-         (result >= static_cast<uint8_t>(Result::kLocked) && result < kResultCount);
+// Refusals that lie in the message itself, so that under one stamp every copy of it gets the same.
+bool is_lasting(Result result) {
+  return result == Result::kWrongShard || result == Result::kUnknownTable || result == Result::kCrossShard ||
+         result == Result::kBadRequest;
 }
 
 }  // namespace
@@ -58,19 +57,17 @@ Event SessionMachine::on_message(TimeNs now, const std::byte* message, uint32_t 
 
 void SessionMachine::on_executed(Event* event, TimeNs now) {
   const wire::Header& h = event->header;
+  if (is_opening() && static_cast<Result>(h.result) == Result::kBadVersion) [[unlikely]] {
+    ++statistics_.session_messages;  // the answer to OPEN of a node that cannot read it
+    refuse_opening(event, now);
+    return;
+  }
   Slot* const slot = &slots_[h.sequence & mask_];
   if (slot->sequence != h.sequence || slot->state != kInFlight) [[unlikely]] {
-    const auto result = static_cast<Result>(h.result);
-    const bool opening = state_ == MachineState::kOpening || state_ == MachineState::kReopening;
-    if (opening && h.sequence == attempt_ && (result == Result::kBadVersion || result == Result::kBadRequest)) {
-      ++statistics_.session_messages;  // an answer to OPEN from a node that could not read it
-      refuse_opening(event, now);
-      return;
-    }
     ++(h.sequence < next_sequence_ && h.sequence != 0 ? statistics_.duplicates : statistics_.unmatched);
     return;
   }
-  if (!is_known(h.result) || !values_fit(event->message, h)) [[unlikely]] {
+  if (!values_fit(event->message, h)) [[unlikely]] {
     ++statistics_.malformed;
     return;
   }
@@ -100,9 +97,7 @@ void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
     on_bad_session(*event, slot, now);
     return;
   }
-  // Echoes our stamp, or (some refusals) names the incarnation only.
-  const bool current = h.stamp == slot->stamp || h.stamp == make_stamp(stamp_incarnation(slot->stamp), 0) ||
-                       result == Result::kBadVersion || result == Result::kBadRequest;
+  const bool current = h.stamp == slot->stamp || result == Result::kBadVersion;
   if (!current || slot->list == kDoomedList || slot->list == kResendList) {
     ++statistics_.stale;  // another copy decides, or the request is about to be settled
     return;
@@ -124,17 +119,20 @@ void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
     return;
   }
   ++statistics_.answers;
-  const bool uncertain = !slot->read_only && may_pass(result) && slot->sends > 1;
+  // Another copy may have been executed, or be executed when it arrives.
+  const bool uncertain = !slot->read_only && slot->sends > 1 && (!is_lasting(result) || slot->restamped);
   settle(slot, uncertain || result == Result::kOldSequence ? Result::kUnknownOutcome : result, event);
 }
 
-// The node does not accept our stamp: open again; OPENED says what becomes of the requests.
+// The node does not accept our stamp: open again; OPENED says what becomes of the requests. BAD_SESSION names the
+// node's incarnation, not the stamp that it refuses, so it may answer a copy from before the last opening. Opening
+// because of those would make old copies of everything that is in flight, and so never end under load: they are left
+// to die out. That is nearly certain where the node says that it knows the session, in the incarnation that we know.
 void SessionMachine::on_bad_session(const Event& event, Slot* slot, TimeNs now) {
-  const bool exact = event.header.stamp == slot->stamp && slot->stamp == stamp_;
-  // A refusal that does not echo our stamp may answer a copy from before the last opening; those die out soon.
-  const bool plausible = event.header.stamp != slot->stamp && static_cast<uint32_t>(event.header.stamp) == 0 &&
-                         now >= opened_at_ + limits_.open_retry_ns;
-  if (state_ != MachineState::kOpen || (!exact && !plausible)) {
+  const bool is_old_copy = event.header.detail == static_cast<uint8_t>(BadSessionReason::kOldStamp) &&
+                           stamp_incarnation(event.header.stamp) == stamp_incarnation(stamp_);
+  const TimeNs quiet_ns = limits_.open_retry_ns * (is_old_copy ? kStaleStampRetries : 1);
+  if (state_ != MachineState::kOpen || slot->stamp != stamp_ || now < opened_at_ + quiet_ns) {
     ++statistics_.stale;
     return;
   }

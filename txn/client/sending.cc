@@ -11,8 +11,7 @@ bool only_reads(const std::byte* message, uint32_t operation_count) {
   for (uint32_t i = 0; i < operation_count; ++i) {
     const auto op = load<wire::OperationHeader>(at);
     if (wire::code_writes(op.code)) return false;
-    const bool has_version = op.code == static_cast<uint8_t>(wire::Code::kCheck);
-    at += sizeof op + (has_version ? 8u : 0u) + op.key_length + op.value_length;
+    at += sizeof op + (wire::carries_version(op) ? 8u : 0u) + op.key_length + op.value_length;
   }
   return true;
 }
@@ -29,6 +28,7 @@ void SessionMachine::submit(Slot* slot, wire::ExecuteBuilder& builder, ShardId s
   slot->deadline_ns = deadline_ns;
   slot->backoff = 0;
   slot->busy_backoff = 0;
+  slot->restamped = false;
   slot->refusal = Result::kCommitted;
   slot->refusal_detail = 0;
   ++outstanding_;
@@ -62,10 +62,14 @@ void SessionMachine::transmit(Slot* slot, TimeNs now) {
   assert(state_ == MachineState::kOpen && slot->list == kNoList);
   store(slot->message + offsetof(wire::Header, stamp), stamp_);
   store(slot->message + offsetof(wire::Header, watermark_lag), static_cast<uint32_t>(slot->sequence - watermark_));
+  if (slot->sends == 0) {
+    slot->first_sent_ns = now;
+  } else {
+    ++statistics_.retransmissions;
+    if (slot->stamp != stamp_) slot->restamped = true;
+  }
   slot->stamp = stamp_;
   slot->state = kInFlight;
-  if (slot->sends == 0) slot->first_sent_ns = now;
-  if (slot->sends != 0) ++statistics_.retransmissions;
   if (slot->sends != UINT16_MAX) ++slot->sends;
   arm(slot, static_cast<uint8_t>(kRetransmitLists + slot->backoff), now);
   const uint32_t worker = wire::worker_of(slot->shard, workers_);

@@ -35,7 +35,7 @@ Event SessionMachine::poll_due(TimeNs now) {
       --budget;
     }
   }
-  if (now >= keep_alive_due()) begin_opening(MachineState::kReopening, now);
+  if (now >= keep_alive_due()) keep_alive(now);
   refresh_next_due(now);
   return event;
 }
@@ -59,7 +59,7 @@ bool SessionMachine::fire(Slot* slot, TimeNs now, Event* event) {
 
 // OPEN and CLOSE again. True if there is an event to tell.
 bool SessionMachine::poll_session(TimeNs now, Event* event) {
-  if (state_ == MachineState::kOpening || state_ == MachineState::kReopening) {
+  if (awaits_opened()) {
     send_open(now);
     return false;
   }
@@ -74,11 +74,9 @@ bool SessionMachine::poll_session(TimeNs now, Event* event) {
   return true;
 }
 
-// An idle session is opened again (that is all that says "still here" to every worker) well before it expires; with
-// requests outstanding there is traffic, and an opening would disturb it.
+// Each worker forgets a session that it has not seen for the expiry time, also while others are busy with it.
 TimeNs SessionMachine::keep_alive_due() const {
-  if (state_ != MachineState::kOpen || opened_.idle_expiry_seconds == 0) return kNever;
-  if (outstanding_ != 0) return kNever;
+  if (state_ != MachineState::kOpen || keeps_alive_ || opened_.idle_expiry_seconds == 0) return kNever;
   TimeNs oldest = kNever;
   for (uint32_t w = 0; w < workers_; ++w) {
     if (worker_sent_[w] < oldest) oldest = worker_sent_[w];
