@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a workload can be told. Defaults are those of WORKLOADS.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "txn/types.h"
+
+namespace txnic::pktgen {
+
+class Workload;
+
+inline constexpr uint64_t kRecordsDefault = 1'000'000;
+inline constexpr uint64_t kRecordsMax = 1ull << 32;
+inline constexpr uint32_t kOperationsPerTransactionMax = 16;
+
+struct WorkloadSettings {
+  std::string name = "get";
+  uint64_t records = kRecordsDefault;
+  uint32_t value_bytes = 0;        // 0: the workload's own default
+  uint32_t operations = 0;         // ycsb: operations in one transaction; 0: one, the plain form
+  double theta = -1;               // ycsb: Zipf constant; below zero: 0.99
+  TableId table = 1;               // micro, ycsb, counter
+  TableId savings_table = 2;
+  TableId checking_table = 3;
+  int64_t initial_balance_cents = 1'000'000;
+  double hot_accounts_percent = 4;
+  double hot_transactions_percent = 90;
+  uint64_t adds = 0;               // counter: each client's additions; 0: until the time is over
+  uint64_t first_client = 0;       // counter: number of this generator's first client
+};
+
+// Null with `*error` set for an unknown name or settings that do not fit it.
+std::unique_ptr<Workload> make_workload(const WorkloadSettings& settings, std::string* error);
+// Names and one line about each, for --help.
+struct WorkloadEntry {
+  const char* name;
+  const char* about;
+};
+const std::vector<WorkloadEntry>& workload_catalogue();
+
+}  // namespace txnic::pktgen
