@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One worker's run-to-completion loop: receive a burst, parse, hand it to the mode, answer in a burst; packets for
+// other workers go over rings. dataplane.h owns the workers.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dataplane/clock.h"
+#include "dataplane/counters.h"
+#include "dataplane/exchange.h"
+#include "dataplane/frame.h"
+#include "dataplane/modes/mode.h"
+#include "dataplane/options.h"
+#include "dataplane/poll_gate.h"
+#include "dataplane/port.h"
+#include "dataplane/transmit.h"
+
+namespace txnic::dataplane {
+
+enum class Phase : uint8_t {
+  kRun,
+  kDrain,  // nothing new from the ports; what is held or under way is finished
+  kExit,
+};
+
+class Worker {
+ public:
+  Worker(uint32_t index, const DataplaneOptions& options, std::span<const Port> ports, Exchange* exchange,
+         const Clock& clock);
+  void set_mode(Mode* mode) { mode_ = mode; }  // before run()
+
+  // ---- the worker's lcore -----------------------------------------------------------------------
+  void run();
+
+  // ---- housekeeping -----------------------------------------------------------------------------
+  void set_phase(Phase phase) { phase_.store(phase, std::memory_order_release); }
+  // Loop iterations in a row that found nothing to do, with nothing held (meaningful while draining).
+  uint32_t quiet_steps() const { return quiet_steps_.load(std::memory_order_acquire); }
+  PollGate& gate() { return gate_; }
+  const Progress& progress() const { return progress_; }
+  WorkerCounters& counters() { return counters_; }
+  // After run() has returned: counts and frees what nobody will finish.
+  void abandon();
+
+ private:
+  struct Source {  // a receive queue of ours
+    uint16_t port;
+    uint16_t queue;
+    bool checks_ip;
+    bool checks_udp;
+  };
+
+  uint32_t step(TimeNs now, bool receiving);
+  uint32_t receive(const Source& source, TimeNs now);
+  uint32_t take(uint32_t from, TimeNs now);
+  uint32_t release();
+  bool sort_in(const Source& source, rte_mbuf* packet, Packet* out);
+  void answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed);
+  bool make_contiguous(rte_mbuf* packet);
+  void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const;
+  void process(uint32_t count, TimeNs now);
+  void settle(std::span<Packet> packets);
+  void reply(Packet& packet);
+  void forward(uint32_t to, rte_mbuf* packet, uint32_t tag);
+  void flush_forwards();
+  void account(TimeNs began, TimeNs ended, uint32_t work);
+  void rest();
+
+  const uint32_t index_;
+  const uint32_t workers_;
+  const DataplaneOptions options_;
+  const FrameFilter filter_;
+  const Clock clock_;
+  Exchange* const exchange_;
+  Mode* mode_ = nullptr;
+  PollGate gate_;
+  Progress progress_;
+  WorkerCounters counters_;
+  Transmitter transmitter_;
+  std::vector<Source> sources_;
+  uint32_t empty_steps_ = 0;
+
+  // Packets on their way to other workers, gathered during a step.
+  struct Outgoing {
+    uint32_t count = 0;
+    std::array<rte_mbuf*, limits::kBurstMax> packets;
+  };
+  std::vector<Outgoing> outgoing_;
+
+  std::array<rte_mbuf*, limits::kBurstMax> received_{};
+  std::array<Packet, limits::kBurstMax> burst_{};
+
+  alignas(64) std::atomic<Phase> phase_{Phase::kRun};
+  alignas(64) std::atomic<uint32_t> quiet_steps_{0};
+};
+
+}  // namespace txnic::dataplane

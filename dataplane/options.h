@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a dataplane is told at start.
+#pragma once
+
+#include <cstdint>
+
+#include "dataplane/checksum.h"
+#include "txn/limits.h"
+
+namespace txnic::dataplane {
+
+// What a worker does when there is nothing to do.
+enum class Idle : uint8_t {
+  kPoll,   // polls on: one CPU for each worker
+  kYield,  // offers the CPU to others after a while
+  kSleep,  // sleeps kIdleSleepMicroseconds at a time after a while
+};
+bool parse_idle(const char* text, Idle* idle);  // "poll", "yield", "sleep"
+
+inline constexpr uint32_t kIdleStepsBeforeYield = 16;
+inline constexpr uint32_t kIdleStepsBeforeSleep = 1024;
+inline constexpr uint32_t kIdleSleepMicroseconds = 50;
+
+struct DataplaneOptions {
+  uint32_t address = 0x0a630001;     // IPv4 address that we answer for, host order (10.99.0.1)
+  uint16_t base_port = 7700;         // worker w listens on base_port + w
+  uint32_t workers = 0;              // 0: as many as the EAL has lcores for
+  uint32_t queues = 0;               // of each port; 0: by what the port can do (port.cc). Shared-memory links: both ends alike
+  uint32_t rx_descriptors = 1024;
+  uint32_t tx_descriptors = 1024;
+  uint32_t burst = limits::kBurstMax;
+  ChecksumPolicy checksum = ChecksumPolicy::kAuto;
+  Idle idle = Idle::kPoll;
+  uint32_t held_packets_max = limits::kHeldRepliesMax;  // of one worker's mode at once: sizes the packet pools
+  uint32_t drain_milliseconds = 2000;                   // at a clean stop, for what is held or under way
+};
+
+}  // namespace txnic::dataplane

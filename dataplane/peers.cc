@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/peers.h"
+
+#include <algorithm>
+
+#include <rte_log.h>
+
+namespace txnic::dataplane {
+namespace {
+
+// A driver that does not find its peer says so at each attempt; the notes say it once.
+class QuietDrivers {
+ public:
+  QuietDrivers() : level_(rte_log_get_global_level()) { rte_log_set_global_level(RTE_LOG_CRIT); }
+  ~QuietDrivers() { rte_log_set_global_level(level_); }
+  QuietDrivers(const QuietDrivers&) = delete;
+  QuietDrivers& operator=(const QuietDrivers&) = delete;
+
+ private:
+  uint32_t level_;
+};
+
+std::string label(const Port& port) { return "port " + std::to_string(port.id) + " (" + port.name + ")"; }
+
+}  // namespace
+
+Peers::Peers(std::vector<Port>* ports, std::vector<PollGate*> gates)
+    : ports_(ports), gates_(std::move(gates)), states_(ports->size()) {}
+
+bool Peers::start(TimeNs now, std::vector<std::string>* notes, std::string* error) {
+  for (size_t i = 0; i < ports_->size(); ++i) {
+    Port& port = (*ports_)[i];
+    std::string why;
+    bool started = false;
+    {
+      const QuietDrivers quiet;
+      started = start_port(&port, &why);
+    }
+    if (!started && !port.is_virtual) {
+      *error = why;
+      return false;
+    }
+    if (!started) shut_out(port.id);
+    states_[i].up = port_link_is_up(port);
+    states_[i].next_attempt = now + kReconnectFirstNs;
+    if (!states_[i].up) notes->push_back(label(port) + ": peer not connected yet; waiting for it");
+  }
+  return true;
+}
+
+void Peers::tick(TimeNs now, std::vector<std::string>* notes) {
+  for (size_t i = 0; i < ports_->size(); ++i) {
+    Port& port = (*ports_)[i];
+    State& state = states_[i];
+    const bool up = port_link_is_up(port);
+    if (up != state.up) {
+      state.up = up;
+      state.backoff = kReconnectFirstNs;
+      state.next_attempt = now + kReconnectFirstNs;
+      notes->push_back(label(port) + (up ? ": peer connected" : ": peer gone; waiting for it"));
+    }
+    // A real link comes back by itself, and restarting it would only delay that; so does a port that listens.
+    if (!up && port.is_virtual && (!port.listens || !port.started) && now >= state.next_attempt) {
+      reconnect(&port, &state, now);
+    }
+  }
+}
+
+bool Peers::all_up() const {
+  return std::all_of(states_.begin(), states_.end(), [](const State& s) { return s.up; });
+}
+
+bool Peers::shut_out(uint16_t port) {
+  bool all_outside = true;
+  for (PollGate* gate : gates_) all_outside = gate->close(port, kLeaveDriverMilliseconds) && all_outside;
+  return all_outside;
+}
+
+void Peers::let_in(uint16_t port) {
+  for (PollGate* gate : gates_) gate->open(port);
+}
+
+void Peers::reconnect(Port* port, State* state, TimeNs now) {
+  state->next_attempt = now + state->backoff;
+  state->backoff = std::min(state->backoff * 2, kReconnectMaxNs);
+  // A poller that was preempted inside the driver leaves as soon as it runs again: the next attempt finds it outside.
+  if (!shut_out(port->id)) return;
+  std::string why;
+  const QuietDrivers quiet;
+  stop_port(port);
+  if (start_port(port, &why)) let_in(port->id);
+}
+
+}  // namespace txnic::dataplane
