@@ -42,8 +42,12 @@ uint32_t Blocks::take_page(uint32_t size_class) {
     floor_ -= kPageBytes;
   }
   const uint32_t blocks = kBlocksPerPage[size_class];
-  *page_at(page) = {kNoPage, kNoPage, kNoBlock, static_cast<uint16_t>(blocks),
-                    kPageHeaderBytes / kReferenceUnitBytes, static_cast<uint16_t>(size_class)};
+  *page_at(page) = {kNoPage,
+                    kNoPage,
+                    kNoBlock,
+                    static_cast<uint16_t>(blocks),
+                    kPageHeaderBytes / kReferenceUnitBytes,
+                    static_cast<uint16_t>(size_class)};
   free_blocks_[size_class] += blocks;
   link(page, size_class);
   return page;
@@ -51,7 +55,8 @@ uint32_t Blocks::take_page(uint32_t size_class) {
 
 Reference Blocks::allocate(uint32_t size_class) {
   uint32_t page = lists_[size_class];
-  if (page == kNoPage) [[unlikely]] page = take_page(size_class);
+  if (page == kNoPage) [[unlikely]]
+    page = take_page(size_class);
   Page* const header = page_at(page);
   uint32_t unit = header->free_head;
   if (unit != kNoBlock) {

@@ -85,7 +85,8 @@ class Blocks {
 
   // Gives `bytes` more to the buckets; false if the gap is too small and the lowest page is in use.
   bool extend_bottom(uint32_t bytes) {
-    if (floor_ - bottom_ < bytes && !give_back_lowest_page()) [[unlikely]] return false;
+    if (floor_ - bottom_ < bytes && !give_back_lowest_page()) [[unlikely]]
+      return false;
     bottom_ += bytes;
     return true;
   }

@@ -143,6 +143,10 @@ void Buckets::split(Blocks& blocks) {
     half_ = count_;
     level_mask_ = level_mask_ * 2 + 1;
   }
+  // The chain that the next split will read; the bucket after it comes with it, so that its link is at hand then.
+  const Bucket* const upcoming = buckets_ + (count_ - half_);
+  __builtin_prefetch(upcoming + 1);
+  if (upcoming->has_link()) __builtin_prefetch(next(upcoming, blocks));
 }
 
 }  // namespace txnic::storage

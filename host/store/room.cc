@@ -20,14 +20,16 @@ bool Shard::room(std::span<const Need> needs) const {
   for (const Need& need : needs) inserts += need.inserts;
   if (inserts != 0 && !(tables_have_room(needs, inserts) && chains_have_room(needs, inserts))) return false;
   // A class needs at most one page for each of its writes, and the overflow buckets' class at most one more.
-  if (blocks_.free_pages() > needs.size()) [[likely]] return true;
+  if (blocks_.free_pages() > needs.size()) [[likely]]
+    return true;
   return blocks_have_room(needs, inserts);
 }
 
 bool Shard::tables_have_room(std::span<const Need> needs, uint32_t inserts) const {
   for (const Need& need : needs) {
     const TableState& table = tables_[need.table_index];
-    if (!need.inserts || table.records + inserts <= table.capacity) [[likely]] continue;
+    if (!need.inserts || table.records + inserts <= table.capacity) [[likely]]
+      continue;
     // As if all inserts went to this table, it would be full: count its own.
     const auto own = static_cast<uint64_t>(std::count_if(needs.begin(), needs.end(), [&](const Need& other) {
       return other.inserts && other.table_index == need.table_index;
@@ -39,7 +41,8 @@ bool Shard::tables_have_room(std::span<const Need> needs, uint32_t inserts) cons
 
 // Chains that are not long take any transaction's inserts; usually none is long.
 bool Shard::chains_have_room(std::span<const Need> needs, uint32_t inserts) const {
-  if (buckets_.long_chains() == 0) [[likely]] return true;
+  if (buckets_.long_chains() == 0) [[likely]]
+    return true;
   const uint32_t longer = (inserts + kSlots - 2) / (kSlots - 1);
   return std::all_of(needs.begin(), needs.end(), [&](const Need& need) {
     if (!need.inserts) return true;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/store/shard.h"
 
-#include <algorithm>
-
 namespace txnic::storage {
 
 bool Shard::init(MutableBytes memory, std::span<const Table> tables, uint64_t expected_records, Version first) {
@@ -23,8 +21,8 @@ bool Shard::init(MutableBytes memory, std::span<const Table> tables, uint64_t ex
     tables_[table_count_++].capacity = table.capacity;
   }
   memory_bytes_ = bytes;
-  buckets_.init(memory.data(),
-                std::max<uint64_t>(Buckets::kMinimum, expected_records / kRecordsPerBucketInitial + 1), first);
+  buckets_.init(memory.data(), std::max<uint64_t>(Buckets::kMinimum, expected_records / kRecordsPerBucketInitial + 1),
+                first);
   blocks_.init(memory.data(), bytes, buckets_.count() * sizeof(Bucket));
   set_split_threshold();
   return true;
@@ -36,8 +34,12 @@ Record* Shard::put_new_block(TableId table, const std::byte* key, uint32_t key_l
   const uint32_t size_class = size_class_of(record_bytes(key_length, value_length));
   const Reference reference = blocks_.allocate(size_class);
   Record* const record = record_at(reference);
-  *record = {version, table, static_cast<uint8_t>(key_length), static_cast<uint8_t>(size_class),
-             static_cast<uint16_t>(value_length), 0};
+  *record = {version,
+             table,
+             static_cast<uint8_t>(key_length),
+             static_cast<uint8_t>(size_class),
+             static_cast<uint16_t>(value_length),
+             0};
   copy(record->key(), key, key_length);
   copy(record->value(), value, value_length);
   payload_bytes_ += key_length + value_length;
@@ -91,7 +93,8 @@ bool Shard::load(TableId table, const std::byte* key, uint32_t key_length, uint6
   Record* const existing = find(table, key, key_length, hash).record;
   const Need need = {static_cast<uint32_t>(index), record_bytes(key_length, value_length), existing == nullptr, hash,
                      existing};
-  if (!room({&need, 1})) [[unlikely]] return false;
+  if (!room({&need, 1})) [[unlikely]]
+    return false;
   put(table, key, key_length, hash, value, value_length, version, existing);
   maintain();
   return true;

@@ -17,12 +17,14 @@
 // What is passed to put() must not lie inside the store, except in the record that it replaces.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 
 #include "host/store/blocks.h"
 #include "host/store/buckets.h"
 #include "txn/limits.h"
+#include "txn/prefetch.h"
 #include "txn/types.h"
 
 // The namespace is not called after the folder: txnic::store() is the unaligned store of txn/types.h.
@@ -52,10 +54,10 @@ struct Table {
 
 struct ShardStatistics {
   uint64_t records = 0;
-  uint64_t buckets = 0;           // main buckets
+  uint64_t buckets = 0;  // main buckets
   uint64_t overflow_buckets = 0;
-  uint64_t payload_bytes = 0;     // keys and values
-  uint64_t used_bytes = 0;        // buckets, and pages given to size classes
+  uint64_t payload_bytes = 0;  // keys and values
+  uint64_t used_bytes = 0;     // buckets, and pages given to size classes
   uint64_t memory_bytes = 0;
   uint64_t splits = 0;
   double load() const { return buckets == 0 ? 0 : static_cast<double>(records) / (7.0 * static_cast<double>(buckets)); }
@@ -104,7 +106,7 @@ class Shard {
 
   // ---- lookup: hash is table_hash(key_hash, table). Staged: issue prefetch_bucket for a whole burst, then
   // prefetch_record for the burst, then find.
-  void prefetch_bucket(uint64_t hash) const { __builtin_prefetch(buckets_.head(hash)); }
+  void prefetch_bucket(uint64_t hash) const { prefetch(buckets_.head(hash)); }
   void prefetch_record(uint64_t hash) const;
   Lookup find(TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) const;
 
@@ -122,7 +124,8 @@ class Shard {
   // Growth: bucket splits if the load factor asks for them, at most kSplitsPerInsertMax for each insert since the
   // last call (and for one more). Bounded.
   void maintain() {
-    if (records_ > split_above_) [[unlikely]] grow();
+    if (records_ > split_above_) [[unlikely]]
+      grow();
     inserts_ = 0;
   }
 
@@ -154,6 +157,14 @@ class Shard {
   };
   static constexpr uint32_t kTableSlots = 2 * limits::kTablesMax;
 
+  // An overflow bucket that prefetch_record() asked for, and the tag to look for in it.
+  struct Waiting {
+    const Bucket* bucket;
+    uint32_t tag;
+  };
+  static constexpr uint32_t kWaitingMax = 32;
+
+  void prefetch_waiting() const;
   static bool is_key(const Record* record, TableId table, const std::byte* key, uint32_t key_length);
   static uint32_t record_bytes(uint32_t key_length, uint32_t value_length) {
     return kRecordHeaderBytes + key_length + value_length;
@@ -165,8 +176,8 @@ class Shard {
   static void copy(std::byte* to, const std::byte* from, uint32_t length) {
     if (length != 0) std::memcpy(to, from, length);
   }
-  Record* put_new_block(TableId table, const std::byte* key, uint32_t key_length, uint64_t hash,
-                        const std::byte* value, uint32_t value_length, Version version, Record* existing);
+  Record* put_new_block(TableId table, const std::byte* key, uint32_t key_length, uint64_t hash, const std::byte* value,
+                        uint32_t value_length, Version version, Record* existing);
   void grow();
   void set_split_threshold() { split_above_ = buckets_.count() * 28 / 5; }  // 5.6 records a bucket: 80 % of 7 slots
   bool chains_have_room(std::span<const Need> needs, uint32_t inserts) const;
@@ -174,6 +185,7 @@ class Shard {
   bool blocks_have_room(std::span<const Need> needs, uint32_t inserts) const;
 
   Buckets buckets_;
+  mutable uint32_t waiting_count_ = 0;
   uint64_t records_ = 0;
   uint64_t split_above_ = 0;
   uint64_t inserts_ = 0;  // since the last maintain()
@@ -181,6 +193,7 @@ class Shard {
   uint64_t splits_ = 0;
   uint64_t memory_bytes_ = 0;
   Blocks blocks_;
+  mutable std::array<Waiting, kWaitingMax> waiting_{};
   uint32_t table_count_ = 0;
   std::array<TableSlot, kTableSlots> table_slots_{};
   std::array<TableState, limits::kTablesMax> tables_{};
@@ -196,46 +209,72 @@ uint64_t shard_memory_bytes(uint64_t records, uint32_t record_bytes);
 inline int32_t Shard::table_index(TableId id) const {
   for (uint32_t i = id;; ++i) {
     const TableSlot slot = table_slots_[i % kTableSlots];
-    if (slot.index < 0 || slot.id == id) [[likely]] return slot.index;
+    if (slot.index < 0 || slot.id == id) [[likely]]
+      return slot.index;
   }
 }
 
 inline bool Shard::is_key(const Record* record, TableId table, const std::byte* key, uint32_t key_length) {
   // Table and key length in one comparison; they are followed by the size class.
   static_assert(offsetof(Record, key_length) == offsetof(Record, table) + 2);
-  if ((txnic::load<uint32_t>(&record->table) & 0xffffff) != (table | key_length << 16)) [[unlikely]] return false;
-  if (key_length == 8) [[likely]] return txnic::load<uint64_t>(record->key()) == txnic::load<uint64_t>(key);
+  if ((txnic::load<uint32_t>(&record->table) & 0xffffff) != (table | key_length << 16)) [[unlikely]]
+    return false;
+  if (key_length == 8) [[likely]]
+    return txnic::load<uint64_t>(record->key()) == txnic::load<uint64_t>(key);
   return std::memcmp(record->key(), key, key_length) == 0;
 }
 
+// No branch depends on what the overflow buckets hold, so that several that are still on their way overlap. A
+// bucket may have been freed meanwhile: then this fetches a line in vain.
+inline void Shard::prefetch_waiting() const {
+  const uint32_t count = std::min(waiting_count_, kWaitingMax);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Bucket* const bucket = waiting_[i].bucket;
+    const uint32_t found = bucket->match(waiting_[i].tag);
+    const std::byte* const record = blocks_.at(bucket->references[std::countr_zero(found | 1u << kLinkSlot)]);
+    prefetch(found != 0 ? record : reinterpret_cast<const std::byte*>(bucket));
+  }
+  waiting_count_ = 0;
+}
+
 inline Lookup Shard::find(TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) const {
+  if (waiting_count_ != 0) [[unlikely]]
+    prefetch_waiting();
   const Bucket* bucket = buckets_.head(hash);
   const Version absence_version = bucket->version;
   const uint32_t tag = Bucket::tag_of(hash);
   for (;;) {
     for (uint32_t found = bucket->match(tag); found != 0; found &= found - 1) {
       Record* const record = record_at(bucket->references[std::countr_zero(found)]);
-      if (is_key(record, table, key, key_length)) [[likely]] return {record, absence_version};
+      if (is_key(record, table, key, key_length)) [[likely]]
+        return {record, absence_version};
     }
-    if (!bucket->has_link()) [[likely]] return {nullptr, absence_version};
+    if (!bucket->has_link()) [[likely]]
+      return {nullptr, absence_version};
     bucket = next(bucket);
   }
 }
 
-// The tag decides what to fetch: a record of the main bucket, or else the first overflow bucket.
+// The tag decides what to fetch: a record of the main bucket, or else the first overflow bucket. Records behind
+// that are fetched when the first find() of the burst comes.
 inline void Shard::prefetch_record(uint64_t hash) const {
   const Bucket* const bucket = buckets_.head(hash);
-  uint32_t found = bucket->match(Bucket::tag_of(hash));
+  const uint32_t tag = Bucket::tag_of(hash);
+  uint32_t found = bucket->match(tag);
   if (found == 0) {
-    if (bucket->has_link()) __builtin_prefetch(next(bucket));
+    if (!bucket->has_link()) return;
+    const Bucket* const overflow = next(bucket);
+    prefetch(overflow);
+    waiting_[waiting_count_ % kWaitingMax] = {overflow, tag};
+    ++waiting_count_;
     return;
   }
   do {
     const Reference reference = bucket->references[std::countr_zero(found)];
     const std::byte* const record = blocks_.at(reference);
-    __builtin_prefetch(record);
+    prefetch(record);
     // One that does not begin with a line most likely ends in the next.
-    if (reference % (64 / kReferenceUnitBytes) != 0) __builtin_prefetch(record + 64);
+    if (reference % (64 / kReferenceUnitBytes) != 0) prefetch(record + 64);
     found &= found - 1;
   } while (found != 0);
 }
@@ -261,7 +300,7 @@ bool Shard::scan(uint64_t* cursor, uint32_t bucket_count, Emit&& emit) const {
     if (*cursor + 1 < buckets_.count()) {  // the next bucket's records come while this one's are emitted
       const Bucket* const ahead = buckets_.at(*cursor + 1);
       for (uint32_t i = 0; i < kSlots; ++i) {
-        if (ahead->tags[i] != Bucket::kTagEmpty) __builtin_prefetch(blocks_.at(ahead->references[i]));
+        if (ahead->tags[i] != Bucket::kTagEmpty) prefetch(blocks_.at(ahead->references[i]));
       }
     }
     for (const Bucket* bucket = buckets_.at(*cursor);; bucket = next(bucket)) {
