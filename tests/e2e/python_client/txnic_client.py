@@ -5,7 +5,8 @@
         client.execute(put(1, b"key", b"value"))
         print(client.execute(get(1, b"key")).value(0).data)
 
-`execute` sends one transaction and waits for its outcome; `submit` and `wait` keep several in flight. Standard library only.
+`execute` sends one transaction and waits for its outcome; `submit` and `wait` keep several in flight. Needs the
+standard library only.
 """
 
 import os
@@ -55,7 +56,8 @@ class Request:
 class Client:
     """One session on one socket. Not for several threads."""
 
-    def __init__(self, address, port=wire.BASE_PORT_DEFAULT, *, session=None, timeout=10.0, bind=("", 0), clock=time.monotonic):
+    def __init__(self, address, port=wire.BASE_PORT_DEFAULT, *, session=None, timeout=10.0, bind=("", 0),
+                 clock=time.monotonic):
         self.address = address
         self.port = port
         self.session = session or random.Random(os.urandom(16)).randrange(1, 2**64)
@@ -70,7 +72,8 @@ class Client:
         self.next_sequence = 1
         self.in_flight = {}  # sequence → Request, until it is settled
         self.finished = {}  # sequence → Request, until somebody waits for it
-        self.statistics = {"sent": 0, "retransmitted": 0, "reopened": 0, "windows_lost": 0, "malformed": 0, "ignored": 0}
+        self.statistics = dict.fromkeys(
+            ("sent", "retransmitted", "reopened", "windows_lost", "malformed", "ignored"), 0)
 
     def __enter__(self):
         self.open()
@@ -237,7 +240,8 @@ class Client:
         self.finished[request.sequence] = request
 
     def _own_reply(self, request, result):
-        return wire.Reply(wire.VERSION, Type.EXECUTED, result, self.session, request.sequence, request.stamp, request.shard, 0, 0)
+        return wire.Reply(wire.VERSION, Type.EXECUTED, result, self.session, request.sequence, request.stamp,
+                          request.shard, 0, 0)
 
     # ---- the socket -----------------------------------------------------------------------------
     def _send(self, message, port):

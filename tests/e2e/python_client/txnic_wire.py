@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages of the txnic protocol, version 1, written from docs/PROTOCOL.md alone (numbers in brackets are its sections)."""
+"""Messages of the txnic protocol, version 1, written from docs/PROTOCOL.md alone.
+
+Numbers in brackets are its sections."""
 
 import enum
 import struct
@@ -217,7 +219,8 @@ def encode_close(session, stamp, sequence=1):
 def encode_execute(session, sequence, stamp, watermark_lag, shard, operations, **header_fields):
     body = b"".join(operation.encode() for operation in operations)
     fields = {"length": 48 + len(body), "operation_count": len(operations), **header_fields}
-    return encode_header(Type.EXECUTE, session, sequence, stamp, watermark_lag=watermark_lag, shard=shard, **fields) + body
+    fields = {"watermark_lag": watermark_lag, "shard": shard, **fields}
+    return encode_header(Type.EXECUTE, session, sequence, stamp, **fields) + body
 
 
 def encode_echo(body=b""):

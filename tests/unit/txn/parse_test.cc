@@ -46,9 +46,8 @@ Message execute_body(uint8_t count, const Message& body) {
 
 // One operation, then `rest`.
 Message operation(uint8_t code, uint8_t key_length, uint16_t value_length, uint16_t flags, size_t rest) {
-  Message body;
-  append(body, wire::OperationHeader{code, key_length, 1, value_length, flags});
-  body.resize(body.size() + rest, std::byte{'k'});
+  Message body(sizeof(wire::OperationHeader) + rest, std::byte{'k'});
+  store(body.data(), wire::OperationHeader{code, key_length, 1, value_length, flags});
   return execute_body(1, body);
 }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fuzz target: whatever arrives in a datagram, the parsers read nothing outside it, and what they accept is what the
+// builder would write.
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include "txn/wire/build.h"
+#include "txn/wire/parse.h"
+
+namespace {
+
+using namespace txnic;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void fuzz_request(const std::byte* message, uint32_t length) {
+  wire::Header header;
+  const wire::ParseError error = wire::parse_request_header(message, length, &header);
+  require(wire::name(error)[0] != '?');
+  if (error != wire::ParseError::kNone) {
+    require(!wire::is_answered(error) || (length >= wire::kHeaderBytes && header.length == length));
+    return;
+  }
+  require(header.length == length && length <= limits::kMessageBytesMax);
+  if (header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+
+  std::array<wire::Operation, limits::kOperationsMax> operations;
+  if (wire::parse_operations(message, header, operations.data()) != wire::ParseError::kNone) return;
+  std::array<std::byte, limits::kMessageBytesMax> buffer;
+  wire::ExecuteBuilder builder{buffer};
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    const wire::Operation& operation = operations[i];
+    require(operation.key >= message && operation.value + operation.value_length <= message + length);
+    require(operation.key_hash == hash_key(operation.key, operation.key_length));
+    require(builder.add_operation(static_cast<wire::Code>(operation.code), operation.table,
+                                  {operation.key, operation.key_length}, {operation.value, operation.value_length},
+                                  operation.flags, operation.expected_version));
+  }
+  require(builder.size() == length);
+  builder.finish(header.session, header.sequence, header.stamp, header.watermark_lag, header.shard);
+  const size_t body = length - wire::kHeaderBytes;
+  require(std::memcmp(buffer.data() + wire::kHeaderBytes, message + wire::kHeaderBytes, body) == 0);
+}
+
+void fuzz_reply(const std::byte* message, uint32_t length) {
+  wire::Header header;
+  if (wire::parse_reply_header(message, length, &header) != wire::ParseError::kNone) return;
+  require(header.length == length);
+  if (header.type != static_cast<uint8_t>(wire::Type::kExecuted)) return;
+  std::array<wire::Value, limits::kOperationsMax> values;
+  Version commit_version = 0;
+  if (wire::parse_values(message, header, &commit_version, values.data()) != wire::ParseError::kNone) return;
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    require(values[i].data + values[i].length <= message + length);
+    require(values[i].operation < limits::kOperationsMax && values[i].length <= limits::kValueBytesMax);
+    require(i == 0 || values[i].operation > values[i - 1].operation);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Longer than any datagram says nothing new.
+  if (size > 2 * limits::kMessageBytesMax) return 0;
+  // An allocation of its own, so that ASan sees each byte that is read too far.
+  const std::vector<uint8_t> exact(data, data + size);
+  const auto* const message = reinterpret_cast<const std::byte*>(exact.data());
+  fuzz_request(message, static_cast<uint32_t>(size));
+  fuzz_reply(message, static_cast<uint32_t>(size));
+  return 0;
+}
