@@ -2,7 +2,6 @@
 """How fast a node recovers a log of several million transactions over several shards, the page cache dropped first; the
 disk's own sequential read rate of the same files beside it."""
 import os
-import re
 import time
 
 import rows
@@ -63,23 +62,20 @@ def fill(place, config, log):
     return written
 
 
-RECOVERED = r"recover(?:y|ed).*?([\d,]+) records.*?in ([\d.]+) (ms|s)\b"
+RECOVERED = r"txnic: recovery: (\d+) records, .* in ([\d.]+) s\b"
 
 
 def recover(place, config, log):
-    """(records, seconds, bytes) as the node tells them."""
+    """(records, seconds) as the node tells them."""
     begin = time.monotonic()
     node = scenes.node(place, config, "sync", log)
     ready = time.monotonic() - begin
     match = node.find(RECOVERED)
     if not match:
         raise Failure(f"the node does not tell its recovery\n{node.tail()}")
-    records = int(match[1].replace(",", ""))
-    seconds = float(match[2]) / (1000 if match[3] == "ms" else 1)
-    bytes_match = re.search(r"([\d,.]+) (MB|MiB|GB|bytes)", match.string)
-    progress(f"recovery: {match.string.strip()} (ready after {ready:.2f} s)")
+    progress(f"{match[0]} (ready after {ready:.2f} s)")
     node.kill()
-    return records, seconds, bytes_match
+    return int(match[1]), float(match[2])
 
 
 def main(options):
@@ -92,7 +88,7 @@ def main(options):
         for number in range(options.trials):
             disk.add(read_rate(log) / 1e6)
             drop_cache(log)
-            records, seconds, _ = recover(place, config, log)
+            records, seconds = recover(place, config, log)
             rate.add(records / seconds)
             megabytes.add(size / 1e6 / seconds)
             progress(f"recovery trial {number + 1}/{options.trials}: {records / seconds:,.0f} records/s")

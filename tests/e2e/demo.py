@@ -67,7 +67,7 @@ class Demo:
     def crash(self):
         say("\n3. SmallBank in mode sync again, from the recovered log; kill -9 in the middle")
         node = self.node("sync")
-        run = self.generate("smallbank", 60, ledger=self.ledger, resume=True, give_up=1)
+        run = self.generate("smallbank", 60, ledger=self.ledger, no_load=True, give_up=1)
         run.wait_started()
         time.sleep(self.seconds(8) + random.random())  # the random moment
         node.kill()
@@ -85,7 +85,7 @@ class Demo:
         check.expect_good(120)
         self.row("verified after kill -9", None, f"nothing acknowledged was lost (ready after {ready:.1f} s)")
         say("\n5. and on")
-        run = self.generate("smallbank", self.seconds(8), ledger=self.ledger, resume=True)
+        run = self.generate("smallbank", self.seconds(8), ledger=self.ledger, no_load=True)
         run.expect_good(120)
         self.row("smallbank, sync, again", run, "money conserved, from the first transaction on")
         node.stop()

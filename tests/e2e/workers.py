@@ -36,7 +36,7 @@ def restart_with_fewer_and_more():
             node = scene.node(config, workers=workers, durability="sync", log=log, name=f"node-{workers}").wait_ready()
             if turn:
                 Run(scene, "smallbank", records=2000, verify=ledger).expect_good()
-            Run(scene, "smallbank", records=2000, duration=1, ledger=ledger, resume=turn > 0).expect_good()
+            Run(scene, "smallbank", records=2000, duration=1, ledger=ledger, no_load=turn > 0).expect_good()
             node.kill()
 
 

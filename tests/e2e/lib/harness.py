@@ -6,8 +6,8 @@
         node.wait_ready()
         scene.generator(workload="get").expect_exit(0)
 
-Everything that a scene starts is ended and removed when it is left, on SIGTERM, SIGINT and SIGHUP too; children die even
-when this process is killed. Nothing has a fixed name: two scenes at once do not meet."""
+Everything that a scene starts is ended and removed when it is left, on SIGTERM, SIGINT and SIGHUP too; children die
+even when this process is killed. Nothing has a fixed name: two scenes at once do not meet."""
 import json
 import os
 import shutil
