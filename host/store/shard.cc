@@ -75,6 +75,19 @@ void Shard::erase(Record* record, uint64_t hash, Version version) {
   blocks_.release(reference, record->size_class);
 }
 
+// No branch depends on what the overflow buckets hold, so that several that are still on their way overlap. A
+// bucket may have been freed meanwhile: then this fetches a line in vain.
+void Shard::prefetch_waiting() const {
+  const uint32_t count = std::min(waiting_count_, kWaitingMax);
+  for (uint32_t i = 0; i < count; ++i) {
+    const Bucket* const bucket = waiting_[i].bucket;
+    const uint32_t found = bucket->match(waiting_[i].tag);
+    const std::byte* const record = blocks_.at(bucket->references[std::countr_zero(found | 1u << kLinkSlot)]);
+    prefetch(found != 0 ? record : reinterpret_cast<const std::byte*>(bucket));
+  }
+  waiting_count_ = 0;
+}
+
 // Splits until the load is right again, the budget is used up, or the memory is full.
 void Shard::grow() {
   uint64_t budget = limits::kSplitsPerInsertMax * (inserts_ + 1);

@@ -224,19 +224,6 @@ inline bool Shard::is_key(const Record* record, TableId table, const std::byte* 
   return std::memcmp(record->key(), key, key_length) == 0;
 }
 
-// No branch depends on what the overflow buckets hold, so that several that are still on their way overlap. A
-// bucket may have been freed meanwhile: then this fetches a line in vain.
-inline void Shard::prefetch_waiting() const {
-  const uint32_t count = std::min(waiting_count_, kWaitingMax);
-  for (uint32_t i = 0; i < count; ++i) {
-    const Bucket* const bucket = waiting_[i].bucket;
-    const uint32_t found = bucket->match(waiting_[i].tag);
-    const std::byte* const record = blocks_.at(bucket->references[std::countr_zero(found | 1u << kLinkSlot)]);
-    prefetch(found != 0 ? record : reinterpret_cast<const std::byte*>(bucket));
-  }
-  waiting_count_ = 0;
-}
-
 inline Lookup Shard::find(TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) const {
   if (waiting_count_ != 0) [[unlikely]]
     prefetch_waiting();
