@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The dataplane's figures as text (shaped like dpdk-testpmd's, so that eyes and scripts find what they know) and as
+// JSON. Reading is safe while workers run; the sums are exact once they have stopped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dataplane/counters.h"
+
+namespace txnic::dataplane {
+
+class Dataplane;
+
+struct PortTotals {
+  uint16_t port = 0;
+  std::string name;
+  uint64_t rx_packets = 0, rx_bytes = 0;
+  uint64_t rx_missed = 0, rx_errors = 0, rx_no_buffer = 0;  // as the device tells
+  uint64_t tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
+};
+
+struct Totals {
+  uint64_t time_ns = 0;
+  uint64_t received = 0;
+  uint64_t ended_total = 0;
+  std::array<uint64_t, kReasonsMax> ended{};
+  uint64_t forwarded = 0, passed = 0, taken = 0;
+  uint64_t held_now = 0;
+  uint64_t checksums_unfinished = 0;
+  uint64_t busy_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;
+  uint64_t longest_step_ns = 0;
+  std::array<uint64_t, kStepBuckets> step_buckets{};
+  uint64_t stalls = 0;
+  std::vector<PortTotals> ports;
+};
+
+Totals read_totals(Dataplane& plane);
+// An upper bound of the loop-step duration that this share (0–1) of the busy steps kept within.
+uint64_t step_quantile_ns(const Totals& totals, double share);
+
+std::string forward_statistics(const Totals& totals);                       // at the end, as testpmd
+std::string period_statistics(const Totals& now, const Totals& before);     // each period, as testpmd --stats-period
+std::string counters_table(const Totals& totals);                           // every reason that is not zero, and the loop
+std::string to_json(const Totals& totals);                                  // one line, one object
+
+}  // namespace txnic::dataplane
