@@ -257,8 +257,9 @@ Errno Keeper::prepare_segment(uint32_t worker) {
   // A segment counts from here on: if it is missing at the next start, something has taken it away.
   log.prepared = number;
   if (const Errno code = write_manifest(disk_, manifest_); code != 0) {
+    // Not kept for reuse under this name: the next try makes a file of the same name.
     log.prepared = number - 1;
-    free_segments_.push_back(name);
+    (void)disk_.remove(name);
     return code;
   }
   Segment segment;

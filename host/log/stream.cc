@@ -94,7 +94,9 @@ bool Stream::open_file(uint64_t segment, const FileSizes& sizes) {
 
 void Stream::allocate(size_t window_bytes) {
   assert(window_bytes >= limits::kLogGroupBytesMax && is_block_multiple(window_bytes));
-  for (Window& window : windows_) window.memory = AlignedBuffer(window_bytes);
+  uint64_t largest = kBlockBytes;
+  for (const File& one : files_) largest = std::max(largest, one.bytes);
+  for (Window& window : windows_) window.memory = AlignedBuffer(std::min<uint64_t>(window_bytes, largest));
   if (!finished_) plan_read(next_.segment, next_.offset);
 }
 
@@ -154,9 +156,11 @@ Stream::After Stream::walk_groups(const Window& window, bool* ok) {
   }
   for (;;) {
     if (end_.has_value() && next_.group == end_->group) {
-      // When nothing has been found in the segment just entered, the log ended in the one before.
-      const LogPosition& here = entering_ && groups_found_.empty() ? before_ : next_;
-      if (here != *end_) *ok = fail_damaged(here, "MANIFEST says where this log ends, and it is not here");
+      if (!is_end(entering_ ? before_ : next_)) {
+        *ok = fail_damaged(next_, "MANIFEST says where this log ends, and it is not here");
+      }
+      next_ = *end_;
+      entering_ = false;
       return After::kEnd;
     }
     const size_t at = next_.offset - window.offset;
@@ -182,6 +186,13 @@ Stream::After Stream::walk_groups(const Window& window, bool* ok) {
     next_.group += 1;
     next_.lsn += group.header.payload_bytes;
   }
+}
+
+// A log that was cut at the first group of a segment ends there, or, as a reader comes to it, behind the last group of
+// the segment before.
+bool Stream::is_end(const LogPosition& here) const {
+  return here == *end_ || (here.lsn == end_->lsn && here.group == end_->group &&
+                           here.segment + 1 == end_->segment && end_->offset == kBlockBytes);
 }
 
 void Stream::cut_slices() {
@@ -338,7 +349,6 @@ bool Stream::settle_torn(const Group& group, bool is_last) {
 // Plans the next read, or ends.
 bool Stream::go_on() {
   if (after_ == After::kEnd) {
-    if (entering_) next_ = before_;
     finished_ = true;
   } else if (after_ == After::kMore) {
     plan_read(next_.segment, next_.offset);

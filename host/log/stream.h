@@ -126,6 +126,7 @@ class Stream {
   bool open_file(uint64_t segment, const FileSizes& sizes);
   void plan_read(uint64_t segment, uint64_t offset);
   After walk_groups(const Window& window, bool* ok);
+  bool is_end(const LogPosition& here) const;
   void cut_slices();
   const char* verify_group(Slice* slice, const Group& group);
   const char* verify_record(Slice* slice, const std::byte* record, uint32_t room, Lsn lsn);

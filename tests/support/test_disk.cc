@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/test_disk.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+
+namespace txnic::test {
+
+using log::Errno;
+using log::WriteState;
+
+// An open file. It is detached when the disk crashes or goes: then nothing that it does has an effect.
+class TestDisk::OpenFile final : public log::LogFile {
+ public:
+  OpenFile(TestDisk* disk, std::shared_ptr<File> file) : disk_(disk), file_(std::move(file)) {}
+  ~OpenFile() override {
+    if (disk_ == nullptr) return;
+    const std::lock_guard lock(disk_->mutex_);
+    disk_->open_files_.erase(this);
+    // A real file waits for its write here; whether it arrives is up to the disk.
+    if (in_flight_ && !disk_->dead_) arrive();
+  }
+
+  Errno begin_write(uint64_t offset, const std::byte* data, uint32_t length) override {
+    assert(!in_flight_ && reinterpret_cast<uintptr_t>(data) % 4096 == 0 && offset % 4096 == 0 && length % 4096 == 0);
+    if (disk_ == nullptr) return error_ = EIO;
+    const std::lock_guard lock(disk_->mutex_);
+    if (disk_->dead_) return error_ = EIO;
+    bool effect = false;
+    // If the process dies here, the write is in flight: how much of it arrives is decided by crash() or kill().
+    if (const Errno code = disk_->begin_operation(&effect); code != 0 && !disk_->dead_) return error_ = code;
+    if (disk_->full_ && offset + length > file_->current.size()) return error_ = ENOSPC;
+    offset_ = offset;
+    data_.assign(data, data + length);
+    in_flight_ = true;
+    polls_left_ = 1 + disk_->draw(std::max(disk_->latency_polls_, 1u));
+    return 0;
+  }
+
+  WriteState poll() override {
+    if (!in_flight_) return WriteState::kIdle;
+    if (disk_ == nullptr) {
+      in_flight_ = false;
+      error_ = EIO;
+      return WriteState::kFailed;
+    }
+    const std::lock_guard lock(disk_->mutex_);
+    if (disk_->dead_ || disk_->slow_ || --polls_left_ > 0) {
+      polls_left_ = std::max<uint64_t>(polls_left_, 1);
+      return WriteState::kInFlight;
+    }
+    in_flight_ = false;
+    arrive();
+    if (disk_->sync_error_ != 0) {
+      error_ = disk_->sync_error_;
+      return WriteState::kFailed;
+    }
+    return WriteState::kDone;
+  }
+
+  Errno last_error() const override { return error_; }
+  uint64_t size() const override { return file_->current.size(); }
+
+ private:
+  friend class TestDisk;
+  // The write reaches the disk; it is durable if syncs work.
+  void arrive() {
+    disk_->write_cached(file_.get(), offset_, data_);
+    if (disk_->sync_error_ == 0) disk_->make_durable(file_.get());
+  }
+
+  TestDisk* disk_;
+  std::shared_ptr<File> file_;
+  bool in_flight_ = false;
+  uint64_t offset_ = 0;
+  uint64_t polls_left_ = 0;
+  std::vector<std::byte> data_;
+  Errno error_ = 0;
+};
+
+// ---- losing ---------------------------------------------------------------------------------------------------------
+
+void TestDisk::write_sectors(std::vector<std::byte>* to, uint64_t offset, Bytes data) {
+  if (to->size() < offset + data.size()) to->resize(offset + data.size());
+  std::copy(data.begin(), data.end(), to->begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+void TestDisk::write_cached(File* file, uint64_t offset, Bytes data) {
+  write_sectors(&file->current, offset, data);
+  for (uint64_t at = offset; at < offset + data.size(); at += kSectorBytes) file->dirty.insert(at / kSectorBytes);
+}
+
+void TestDisk::make_durable(File* file) {
+  file->durable.resize(file->current.size());
+  for (const uint64_t sector : file->dirty) {
+    const uint64_t at = sector * kSectorBytes;
+    const uint64_t end = std::min<uint64_t>(at + kSectorBytes, file->current.size());
+    std::copy(file->current.begin() + static_cast<std::ptrdiff_t>(at),
+              file->current.begin() + static_cast<std::ptrdiff_t>(end),
+              file->durable.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  file->dirty.clear();
+}
+
+// Lets some sectors of a write survive.
+void TestDisk::tear(File* file, uint64_t offset, Bytes data) {
+  const Tear how = static_cast<Tear>(draw(5));
+  const uint64_t sectors = (data.size() + kSectorBytes - 1) / kSectorBytes;
+  const uint64_t border = draw(sectors + 1);
+  for (uint64_t sector = 0; sector < sectors; ++sector) {
+    bool survives = false;
+    switch (how) {
+      case Tear::kNothing: break;
+      case Tear::kEverything: survives = true; break;
+      case Tear::kSome: survives = draw(2) == 0; break;
+      case Tear::kPrefix: survives = sector < border; break;
+      case Tear::kSuffix: survives = sector >= border; break;
+    }
+    const uint64_t at = sector * kSectorBytes;
+    if (survives) {
+      write_sectors(&file->durable, offset + at, data.subspan(at, std::min<uint64_t>(kSectorBytes, data.size() - at)));
+    } else {
+      ++sectors_lost_;
+    }
+  }
+}
+
+void TestDisk::detach_all() {
+  for (OpenFile* file : open_files_) file->disk_ = nullptr;
+  open_files_.clear();
+  locked_ = false;
+  dead_ = false;
+  operations_left_ = 0;
+  slow_ = false;
+  sync_error_ = operation_error_ = 0;
+}
+
+void TestDisk::crash() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, file] : files_) {
+    const std::vector<std::byte> cached = file->current;
+    for (const uint64_t sector : file->dirty) {
+      const uint64_t at = sector * kSectorBytes;
+      tear(file.get(), at, Bytes(cached.data() + at, std::min<uint64_t>(kSectorBytes, cached.size() - at)));
+    }
+  }
+  for (OpenFile* open : open_files_) {
+    if (open->in_flight_) tear(open->file_.get(), open->offset_, open->data_);
+  }
+  for (const auto& [name, file] : files_) {
+    file->current = file->durable;
+    file->dirty.clear();
+  }
+  detach_all();
+}
+
+void TestDisk::kill() {
+  const std::lock_guard lock(mutex_);
+  for (OpenFile* open : open_files_) {
+    if (open->in_flight_ && draw(2) == 0) write_cached(open->file_.get(), open->offset_, open->data_);
+  }
+  detach_all();
+}
+
+Errno TestDisk::begin_operation(bool* effect) {
+  *effect = false;
+  if (dead_) return EIO;
+  if (operation_error_ != 0) return operation_error_;
+  ++operations_;
+  *effect = true;
+  if (operations_left_ > 0 && --operations_left_ == 0) {
+    dead_ = true;
+    *effect = draw(2) == 0;
+    return EIO;
+  }
+  return 0;
+}
+
+// ---- looking ----------------------------------------------------------------------------------------------------------
+
+std::vector<std::byte> TestDisk::contents(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(name);
+  return found == files_.end() ? std::vector<std::byte>{} : found->second->current;
+}
+
+std::vector<std::string> TestDisk::names() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> result;
+  for (const auto& [name, file] : files_) result.push_back(name);
+  return result;
+}
+
+void TestDisk::flip(const std::string& name, uint64_t offset, std::byte mask) {
+  const std::lock_guard lock(mutex_);
+  File& file = *files_.at(name);
+  file.current.at(offset) ^= mask;
+  file.durable.at(offset) ^= mask;
+}
+
+void TestDisk::cut(const std::string& name, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  File& file = *files_.at(name);
+  file.current.resize(bytes);
+  file.durable.resize(bytes);
+}
+
+TestDisk::Snapshot TestDisk::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  Snapshot result;
+  for (const auto& [name, file] : files_) result.files[name] = file->current;
+  return result;
+}
+
+void TestDisk::restore(const Snapshot& snapshot) {
+  const std::lock_guard lock(mutex_);
+  detach_all();
+  files_.clear();
+  for (const auto& [name, contents] : snapshot.files) {
+    auto file = std::make_shared<File>();
+    file->current = file->durable = contents;
+    files_[name] = std::move(file);
+  }
+}
+
+// ---- Disk -------------------------------------------------------------------------------------------------------------
+
+Errno TestDisk::lock() {
+  const std::lock_guard lock(mutex_);
+  if (locked_) return EWOULDBLOCK;
+  locked_ = true;
+  return 0;
+}
+
+Errno TestDisk::list(std::vector<log::FileInfo>* files) {
+  const std::lock_guard lock(mutex_);
+  files->clear();
+  if (dead_) return EIO;
+  for (const auto& [name, file] : files_) files->push_back({name, file->current.size()});
+  return 0;
+}
+
+Errno TestDisk::read(const std::string& name, uint64_t offset, MutableBytes into, size_t* got) {
+  const std::lock_guard lock(mutex_);
+  *got = 0;
+  if (dead_) return EIO;
+  const auto found = files_.find(name);
+  if (found == files_.end()) return ENOENT;
+  const std::vector<std::byte>& from = found->second->current;
+  if (offset >= from.size()) return 0;
+  *got = std::min<size_t>(into.size(), from.size() - offset);
+  std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(offset), *got, into.begin());
+  return 0;
+}
+
+Errno TestDisk::create(const std::string& name, uint64_t bytes, Bytes head) {
+  const std::lock_guard lock(mutex_);
+  if (full_) return ENOSPC;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  auto file = std::make_shared<File>();
+  if (code != 0) {
+    // Half made: under its temporary name.
+    if (dead_ && draw(2) == 0) files_[name + ".tmp"] = file;
+    if (!effect) return code;
+  }
+  file->current.assign(bytes, std::byte{0});
+  write_sectors(&file->current, 0, head);
+  file->durable = file->current;
+  files_[name] = std::move(file);
+  return code;
+}
+
+Errno TestDisk::replace(const std::string& name, Bytes contents) {
+  const std::lock_guard lock(mutex_);
+  if (full_) return ENOSPC;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  if (!effect) return code;
+  auto file = std::make_shared<File>();
+  file->current.assign(contents.begin(), contents.end());
+  file->durable = file->current;
+  files_[name] = std::move(file);
+  return code;
+}
+
+Errno TestDisk::recycle(const std::string& from, const std::string& to, Bytes head) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(from);
+  if (found == files_.end()) return ENOENT;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  if (code != 0 && !effect && !dead_) return code;
+  if (!effect && draw(2) == 0) return code;  // nothing has happened yet
+  std::shared_ptr<File> file = found->second;
+  files_.erase(found);
+  if (!effect) {  // it died between the two names
+    files_[to + ".tmp"] = std::move(file);
+    return code;
+  }
+  write_cached(file.get(), 0, head);
+  make_durable(file.get());
+  files_[to] = std::move(file);
+  return code;
+}
+
+Errno TestDisk::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (!files_.contains(name)) return ENOENT;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  if (effect) files_.erase(name);
+  return code;
+}
+
+Errno TestDisk::truncate(const std::string& name, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(name);
+  if (found == files_.end()) return ENOENT;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  if (!effect) return code;
+  found->second->current.resize(bytes);
+  found->second->durable.resize(bytes);
+  return code;
+}
+
+Errno TestDisk::sync(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(name);
+  if (found == files_.end()) return ENOENT;
+  bool effect = false;
+  const Errno code = begin_operation(&effect);
+  if (effect) make_durable(found->second.get());
+  return code;
+}
+
+Errno TestDisk::open(const std::string& name, std::unique_ptr<log::LogFile>* file) {
+  const std::lock_guard lock(mutex_);
+  const auto found = files_.find(name);
+  if (found == files_.end()) return ENOENT;
+  if (dead_) return EIO;
+  auto opened = std::make_unique<OpenFile>(this, found->second);
+  open_files_.insert(opened.get());
+  *file = std::move(opened);
+  return 0;
+}
+
+}  // namespace txnic::test

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The disk that forgets: a directory in memory behind the log's disk interface. A test decides when writes
+// complete, fills the disk, fails a sync, kills the process or cuts the power; then every unsynced 512-byte sector
+// may be there or not. Deterministic from its seed.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/log/disk.h"
+
+namespace txnic::test {
+
+class TestDisk final : public log::Disk {
+ public:
+  explicit TestDisk(uint64_t seed) : random_(seed) {}
+  ~TestDisk() override = default;
+
+  // ---- what a test turns
+  void set_slow(bool slow) { slow_ = slow; }          // begun writes stay in flight
+  void set_latency(uint32_t polls) { latency_polls_ = polls; }  // a write takes 1 to `polls` polls; 1: done at the next
+  void set_full(bool full) { full_ = full; }          // nothing can be made or extended: ENOSPC
+  void fail_syncs(log::Errno error) { sync_error_ = error; }      // of asynchronous writes; 0: they work
+  void fail_operations(log::Errno error) { operation_error_ = error; }  // of the blocking half
+  // The process dies in the middle of the n-th operation from now that changes the disk (0: not planned). From then
+  // on everything fails, until crash() or kill().
+  void die_after(uint64_t operations) { operations_left_ = operations; }
+  bool dead() const { return dead_; }
+
+  // Power loss: unsynced sectors survive or not, in-flight writes are torn. Open files are lost. The disk works again.
+  void crash();
+  // The process alone dies: what it wrote stays in the cache, unsynced; an in-flight write arrives or not.
+  void kill();
+
+  // ---- looking and damaging
+  std::vector<std::byte> contents(const std::string& name) const;
+  std::vector<std::string> names() const;
+  void flip(const std::string& name, uint64_t offset, std::byte mask);
+  void cut(const std::string& name, uint64_t bytes);
+  // All files with their contents, to go back to.
+  struct Snapshot {
+    std::map<std::string, std::vector<std::byte>> files;
+  };
+  Snapshot snapshot() const;
+  void restore(const Snapshot& snapshot);
+  uint64_t operations() const { return operations_; }
+  uint64_t sectors_lost() const { return sectors_lost_; }
+
+  // ---- Disk
+  log::Errno lock() override;
+  log::Errno list(std::vector<log::FileInfo>* files) override;
+  log::Errno read(const std::string& name, uint64_t offset, MutableBytes into, size_t* got) override;
+  log::Errno create(const std::string& name, uint64_t bytes, Bytes head) override;
+  log::Errno replace(const std::string& name, Bytes contents) override;
+  log::Errno recycle(const std::string& from, const std::string& to, Bytes head) override;
+  log::Errno remove(const std::string& name) override;
+  log::Errno truncate(const std::string& name, uint64_t bytes) override;
+  log::Errno sync(const std::string& name) override;
+  log::Errno open(const std::string& name, std::unique_ptr<log::LogFile>* file) override;
+  std::string describe() const override { return "test disk"; }
+
+ private:
+  class OpenFile;
+  static constexpr uint64_t kSectorBytes = 512;
+  struct File {
+    std::vector<std::byte> durable;
+    std::vector<std::byte> current;
+    std::set<uint64_t> dirty;  // sectors in which the two may differ
+  };
+  // How much of a torn write survives.
+  enum class Tear : uint8_t { kNothing, kEverything, kSome, kPrefix, kSuffix };
+
+  // Counts an operation that changes the disk. `*effect`: whether it takes effect at all (a dying one may or may not).
+  log::Errno begin_operation(bool* effect);
+  static void write_sectors(std::vector<std::byte>* to, uint64_t offset, Bytes data);
+  void write_cached(File* file, uint64_t offset, Bytes data);
+  void make_durable(File* file);
+  void tear(File* file, uint64_t offset, Bytes data);
+  void detach_all();
+  uint64_t draw(uint64_t below) { return random_() % below; }
+
+  mutable std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::map<std::string, std::shared_ptr<File>> files_;
+  std::set<OpenFile*> open_files_;
+  bool locked_ = false;
+  bool slow_ = false;
+  bool full_ = false;
+  bool dead_ = false;
+  uint32_t latency_polls_ = 1;
+  log::Errno sync_error_ = 0;
+  log::Errno operation_error_ = 0;
+  uint64_t operations_left_ = 0;
+  uint64_t operations_ = 0;
+  uint64_t sectors_lost_ = 0;
+};
+
+}  // namespace txnic::test
