@@ -32,6 +32,7 @@ WorkerLog::WorkerLog(const WorkerLogConfig& config, Keeper* keeper, uint32_t inc
   assert(have && "the keeper has been started and its first segment has not been taken");
   (void)have;
   next_.segment = segment_.number;
+  slot_->durable.store(durable_, std::memory_order_release);
 }
 
 WorkerLog::~WorkerLog() {

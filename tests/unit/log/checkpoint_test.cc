@@ -111,6 +111,14 @@ TEST_F(CheckpointTest, DoesNotCountBeforeTheLogIsDurable) {
   EXPECT_EQ(node->keeper().statistics().checkpoints, 1u);
 }
 
+TEST_F(CheckpointTest, OfANodeThatHasWrittenNothing) {
+  ASSERT_TRUE(open({.workers = 2}));
+  ASSERT_TRUE(node->checkpoint());
+  EXPECT_EQ(node->keeper().statistics().checkpoints, 1u);
+  crash();
+  ASSERT_TRUE(open()) << node->error;
+}
+
 TEST_F(CheckpointTest, FailedWriteGivesItUpAndTheLogGoesOn) {
   ASSERT_TRUE(open());
   commit(100);
