@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "dataplane/transport_queue.h"
 #include "pktgen/apps/values.h"
 #include "pktgen/templates/pcap.h"
 
@@ -96,8 +97,10 @@ OptionGroup node_group() {
            {"port", "PORT", "our own UDP port (a free or random one)", number<uint16_t>(FIELD(local.port), 1, 65535)},
            {"transport", "port|socket", "a DPDK port (port), or kernel UDP without DPDK (socket)", set_transport},
            {"port-id", "N", "DPDK port to use (0)", number<uint16_t>(FIELD(port_id), 0, 31)},
-           {"node-mac", "MAC", "the node's MAC address: not asked for by ARP",
-            [](Options& o, const std::string& t) { return o.has_node_mac = read_mac(t, &o.node_mac); }},
+           {"queues", "N", "queues of the DPDK port; a shared-memory link has as many at both ends (1)",
+            number<uint32_t>(FIELD(queues), 1, dataplane::kTransportQueuesMax)},
+           {"descriptors", "N", "packets in a ring of the DPDK port, each way (1024)",
+            number<uint32_t>(FIELD(descriptors), 64, 32768)},
            {"raw", nullptr, "the peer is no node: it sends our frames back with MACs swapped (testpmd macswap)",
             flag([](Options& o) { o.raw = true; })},
            {"give-up", "SECONDS", "end after so long without an answer (60)",
@@ -189,6 +192,8 @@ OptionGroup template_group() {
           {{"write-pcap", "FILE", "write requests of a static session for packet generators that can only replay",
             path(FIELD(pcap_path))},
            {"count", "N", "packets (10000)", number<uint64_t>(FIELD(template_count), 1, kTemplateCountMax)},
+           {"node-mac", "MAC", "the node's MAC address (broadcast)",
+            [](Options& o, const std::string& t) { return o.has_node_mac = read_mac(t, &o.node_mac); }},
            {"static-session", "ID", "as in the node's configuration (1)",
             number<uint64_t>(FIELD(static_session), 1, ~0ull)},
            {"shards", "N", "of the node (1)", number<uint32_t>(FIELD(template_shards), 1, limits::kShardsMax)},
@@ -238,7 +243,7 @@ std::string hash_of(const Options& o) {
   const LoadSettings& l = o.load;
   char text[640];
   std::snprintf(text, sizeof text,
-                "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d "
+                "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %u %u "
                 "%.17g %.17g %.17g %llu",
                 w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta,
                 w.table, w.savings_table, w.checking_table, static_cast<long long>(w.initial_balance_cents),
@@ -246,7 +251,7 @@ std::string hash_of(const Options& o) {
                 static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
                 static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
                 static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport),
-                o.raw ? 1 : 0, o.do_load ? 1 : 0, o.rate, o.warmup_seconds, o.duration_seconds,
+                o.raw ? 1 : 0, o.do_load ? 1 : 0, o.queues, o.descriptors, o.rate, o.warmup_seconds, o.duration_seconds,
                 static_cast<unsigned long long>(o.transactions));
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(fnv1a(text)));

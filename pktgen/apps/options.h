@@ -21,6 +21,8 @@ struct Options {
   bool has_node_mac = false;
   dataplane::Mac node_mac{};
   uint16_t port_id = 0;
+  uint32_t queues = 1;
+  uint32_t descriptors = 1024;
   TransportKind transport = TransportKind::kPort;
   bool raw = false;
 

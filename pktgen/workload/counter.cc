@@ -74,6 +74,7 @@ std::span<const char* const> Counter::kinds() const {
 }
 
 std::string Counter::prepare(const Facts& facts) {
+  if (facts.reflected) return "counter needs a node that executes";
   shards_ = facts.shards;
   clients_ = facts.flows;
   entries_.assign(shards_ + clients_, {});

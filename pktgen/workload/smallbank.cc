@@ -26,6 +26,7 @@ std::span<const char* const> SmallBank::kinds() const {
 }
 
 std::string SmallBank::prepare(const Facts& facts) {
+  if (facts.reflected) return "smallbank needs a node that executes";
   keys_.init(settings_.records, facts.shards);
   const double hot = static_cast<double>(settings_.records) * settings_.hot_accounts_percent / 100;
   hot_accounts_ = std::clamp<uint64_t>(static_cast<uint64_t>(hot), 1, settings_.records);

@@ -19,6 +19,9 @@ std::span<const char* const> Ycsb::kinds() const {
 std::string Ycsb::prepare(const Facts& facts) {
   const std::string problem = MicroWorkload::prepare(facts);
   if (!problem.empty()) return problem;
+  if (facts.reflected && mix_.read_percent + mix_.update_percent < 100) {
+    return "ycsb-f reads before it writes: it needs a node that executes";
+  }
   zipf_ = Zipf(settings_.records, settings_.theta);
   scramble_ = Scramble(settings_.records);
   flows_.assign(facts.flows, {});

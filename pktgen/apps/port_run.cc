@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pktgen/apps/port_run.h"
+
+#include <time.h>
+
+#include <atomic>
+
+#include "dataplane/lcores.h"
+#include "dataplane/preflight.h"
+#include "dataplane/transport.h"
+#include "pktgen/load/port_transport.h"
+#include "pktgen/workload/random.h"
+
+namespace txnic::pktgen {
+
+namespace {
+
+constexpr uint32_t kResolveSliceMs = 200;
+constexpr long kHousekeepingNs = 10'000'000;
+// Our UDP ports when none is given: another one for each run, so that late replies to an earlier run find nobody.
+constexpr uint16_t kLocalPortFirst = 20'000;
+constexpr uint64_t kLocalPortCount = 30'000;
+
+dataplane::TransportOptions transport_options(const Options& o) {
+  dataplane::TransportOptions t;
+  t.port_index = o.port_id;
+  t.queues = o.queues;
+  t.own_address = o.local.address;
+  t.peer_address = o.node.address;
+  Random random(static_cast<uint64_t>(clock_now()), 0);
+  t.own_base_port = o.local.port != 0 ? o.local.port
+                                      : static_cast<uint16_t>(kLocalPortFirst + random.below(kLocalPortCount));
+  t.peer_base_port = o.node.port;
+  t.rx_descriptors = t.tx_descriptors = o.descriptors;
+  t.raw = o.raw;
+  return t;
+}
+
+void tell(const std::vector<std::string>& notes, bool quiet) {
+  for (const std::string& note : notes) {
+    if (!quiet) remark(note);
+  }
+}
+
+// Link up and node found; false: said already why not.
+bool find_node(dataplane::Transport& port, const Options& options, const Live& live) {
+  const TimeNs limit = clock_now() + options.load.give_up_ns;
+  std::string error;
+  while (!port.resolve(kResolveSliceMs, &error)) {
+    if (live.stop_requests.load(std::memory_order_relaxed) != 0) {
+      remark("stopped before the node was found");
+      return false;
+    }
+    if (clock_now() >= limit) {
+      complain(error);
+      return false;
+    }
+  }
+  return true;
+}
+
+// The generator has a worker's lcore for itself; this thread keeps house meanwhile.
+int run_on_worker(const Options& options, const std::vector<std::string>& arguments, dataplane::Transport& port,
+                  Live& live) {
+  PortTransport transport(port);
+  std::atomic<int> code{kExitCannotStart};
+  std::string error;
+  const auto body = [&] { code.store(run_generator(options, arguments, transport, live)); };
+  if (!dataplane::launch_worker(0, body, &error)) {
+    complain(error);
+    return kExitCannotStart;
+  }
+  while (dataplane::worker_is_running(0)) {
+    tell(port.housekeep(), options.quiet);
+    const timespec pause{0, kHousekeepingNs};
+    nanosleep(&pause, nullptr);
+  }
+  dataplane::join_worker(0);
+  return code.load();
+}
+
+}  // namespace
+
+int run_over_port(const Options& options, const dataplane::CommandLine& line,
+                  const std::vector<std::string>& arguments, Live& live) {
+  dataplane::EalStart eal = dataplane::start_eal(line);
+  tell(eal.notes, options.quiet);
+  if (!eal.ok) {
+    complain(eal.error);
+    return kExitCannotStart;
+  }
+  const auto problems = dataplane::preflight({});
+  for (const auto& problem : problems) {
+    if (problem.severity == dataplane::Severity::kError) {
+      complain(problem.text);
+    } else if (!options.quiet) {
+      remark(dataplane::format(problem));
+    }
+  }
+  int code = kExitCannotStart;
+  std::string error;
+  if (!dataplane::has_errors(problems)) {
+    const auto port = dataplane::Transport::open(transport_options(options), &error);
+    if (port == nullptr || !port->start(&error)) {
+      complain(error);
+    } else if (find_node(*port, options, live)) {
+      if (!options.quiet) remark(port->port().summary);
+      code = run_on_worker(options, arguments, *port, live);
+    }
+  }
+  dataplane::stop_eal();
+  return code;
+}
+
+}  // namespace txnic::pktgen
