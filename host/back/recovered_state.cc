@@ -20,6 +20,10 @@ bool RecoveredState::on_put(ShardId shard, TableId table, Bytes key, Bytes value
   const auto key_length = static_cast<uint32_t>(key.size());
   const uint64_t hash = table_hash(hash_key(key.data(), key_length), table);
   stream.newest = std::max(stream.newest, version);
+  if (stream.shard->table_index(table) < 0) {
+    stream.undeclared_table = table;
+    return false;
+  }
   if (stream.shard->load(table, key.data(), key_length, hash, value.data(), static_cast<uint32_t>(value.size()),
                          version)) {
     return true;
@@ -33,6 +37,10 @@ bool RecoveredState::on_delete(ShardId shard, TableId table, Bytes key, Version 
   const auto key_length = static_cast<uint32_t>(key.size());
   const uint64_t hash = table_hash(hash_key(key.data(), key_length), table);
   stream.newest = std::max(stream.newest, version);
+  if (stream.shard->table_index(table) < 0) {
+    stream.undeclared_table = table;
+    return false;
+  }
   const storage::Lookup found = stream.shard->find(table, key.data(), key_length, hash);
   // A checkpoint is fuzzy: the row may be gone from it already when its delete is replayed.
   if (found.record != nullptr) stream.shard->erase(found.record, hash, version);
@@ -109,6 +117,24 @@ std::string RecoveredState::fill(uint32_t worker, uint32_t worker_count, TimeNs 
       for (const Outcome& outcome : window->outcomes) {
         if (outcome.key != 0) table->entry(session, local_shard, outcome.sequence()) = outcome;
       }
+    }
+  }
+  return {};
+}
+
+void RecoveredState::prefetch(ShardId shard, TableId table, Bytes key) {
+  streams_[shard].shard->prefetch_bucket(
+      table_hash(hash_key(key.data(), static_cast<uint32_t>(key.size())), table));
+}
+
+std::string RecoveredState::why_stopped() const {
+  for (const Stream& stream : streams_) {
+    if (stream.undeclared_table >= 0) {
+      return "the log has rows of table " + std::to_string(stream.undeclared_table) +
+             ", which the configuration does not declare: declare it again";
+    }
+    if (stream.out_of_memory) {
+      return "the log's rows do not fit: raise memory_mib or the capacity of the tables in the configuration";
     }
   }
   return {};

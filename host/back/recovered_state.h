@@ -31,14 +31,15 @@ class RecoveredState final : public log::RecoverySink {
   bool on_shard_version(ShardId shard, Version newest) override;
   bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) override;
   bool on_session_close(ShardId shard, SessionId session) override;
+  void prefetch(ShardId shard, TableId table, Bytes key) override;
 
   // Fills one worker's session table with its shards' windows (shard s is of worker s % worker_count). Answers an
   // error text, or empty.
   std::string fill(uint32_t worker, uint32_t worker_count, TimeNs now, SessionTable* table) const;
   Version newest_version(ShardId shard) const { return streams_[shard].newest; }
   uint64_t sessions() const;
-  // Why a callback answered false.
-  const std::string& error() const { return error_; }
+  // Why a callback answered false, and what to do; empty if none did.
+  std::string why_stopped() const;
 
  private:
   struct Window {
@@ -54,12 +55,12 @@ class RecoveredState final : public log::RecoverySink {
     Window* last = nullptr;
     uint64_t lost_outcomes = 0;  // still wanted, but the window is smaller now
     bool out_of_memory = false;
+    int32_t undeclared_table = -1;
   };
   Window* window_of(Stream& stream, SessionId session);
 
   const uint32_t window_;
   std::vector<Stream> streams_;
-  std::string error_;
 };
 
 }  // namespace txnic::back

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/apps/engine.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "host/apps/options.h"
+#include "host/log/disk.h"
+#include "host/log/tbb_parallel_for.h"
+
+namespace txnic::apps {
+namespace {
+
+uint64_t random_word() {
+  uint64_t word = 0;
+  // Reads of up to 256 bytes are never short and never fail once the pool is ready.
+  while (getrandom(&word, sizeof word, 0) != sizeof word) {
+  }
+  return word;
+}
+
+// COMMIT 14: with mode `none` the incarnation is random. Its low half goes into versions, and all ones would be
+// the stamp of recovered sessions.
+uint32_t random_incarnation() {
+  for (;;) {
+    const auto incarnation = static_cast<uint32_t>(random_word());
+    if ((incarnation & 0xffff) != 0 && incarnation != 0xffffffff) return incarnation;
+  }
+}
+
+constexpr uint32_t kIncarnationMax = 0xffff;  // what versions have room for
+
+std::string mib(uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
+
+}  // namespace
+
+Engine::Engine(const control::NodeConfig& config, uint32_t workers) : config_(config), workers_(workers) {
+  for (const control::TableConfig& table : config_.tables) tables_.push_back({table.id, shard_capacity(table.capacity)});
+  for (uint32_t shard = 0; shard < config_.shards; ++shard) {
+    shards_.push_back(std::make_unique<storage::Shard>());
+    workers_[shard % workers].shards.push_back(shards_.back().get());
+  }
+}
+
+Engine::~Engine() {
+  if (keeper_ != nullptr) keeper_->stop();
+  for (Worker& worker : workers_) worker.log.reset();  // before the keeper that gives it segments
+}
+
+// Keys fall on shards by a hash: six standard deviations above the mean are room for every real distribution.
+uint64_t Engine::shard_capacity(uint64_t table_capacity) const {
+  if (config_.shards == 1) return table_capacity;
+  const double mean = static_cast<double>(table_capacity) / config_.shards;
+  return std::min(table_capacity, static_cast<uint64_t>(mean + 6 * std::sqrt(mean)) + 64);
+}
+
+uint64_t Engine::bytes_per_shard() const {
+  if (config_.memory_bytes != 0) return config_.memory_bytes / config_.shards & ~uint64_t{63};
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    const control::TableConfig& table = config_.tables[i];
+    bytes += storage::shard_memory_bytes(tables_[i].capacity, static_cast<uint32_t>(sizeof(storage::Record)) +
+                                                                  table.key_bytes + table.value_bytes);
+  }
+  return std::max(bytes, storage::Shard::kMinimumBytes);
+}
+
+SessionLimits Engine::session_limits(uint32_t worker) const {
+  return {.sessions = config_.sessions.count,
+          .window = config_.sessions.window,
+          .shards = static_cast<uint32_t>(workers_[worker].shards.size()),
+          .idle_expiry_ns = config_.sessions.idle_expiry_seconds * 1'000'000'000ull};
+}
+
+uint64_t Engine::region_bytes() const {
+  uint64_t bytes = bytes_per_shard() * config_.shards;
+  for (uint32_t w = 0; w < worker_count(); ++w) bytes += SessionTable::memory_bytes(session_limits(w));
+  return bytes;
+}
+
+StartError Engine::allocate() {
+  std::string error;
+  const uint64_t bytes = bytes_per_shard();
+  for (uint32_t shard = 0; shard < config_.shards; ++shard) {
+    dataplane::Region region = dataplane::Region::allocate(bytes, -1, &error);
+    if (region.data() == nullptr) return {"store of shard " + std::to_string(shard) + ": " + error, kExitPreflight};
+    shard_memory_.push_back(std::move(region));
+    uint64_t expected = 0;
+    for (const storage::Table& table : tables_) expected += table.capacity;
+    const Version first = first_version(incarnation_);
+    // A bucket array for all that may come, unless the memory was set smaller: then it grows as far as it can.
+    if (!shards_[shard]->init(shard_memory_[shard].bytes(), tables_, expected, first) &&
+        !shards_[shard]->init(shard_memory_[shard].bytes(), tables_, 0, first)) {
+      return {"memory_mib: " + mib(config_.memory_bytes) + " is too small (or above 64 GiB) for each of " +
+                  std::to_string(config_.shards) + " shards: need at least " +
+                  mib(storage::Shard::kMinimumBytes * config_.shards),
+              kExitUsage};
+    }
+  }
+  for (uint32_t w = 0; w < worker_count(); ++w) {
+    const SessionLimits limits = session_limits(w);
+    Worker& worker = workers_[w];
+    worker.session_memory = dataplane::Region::allocate(SessionTable::memory_bytes(limits), -1, &error);
+    if (worker.session_memory.data() == nullptr) return {"session windows: " + error, kExitPreflight};
+    worker.sessions.init(limits, worker.session_memory.bytes());
+  }
+  return {};
+}
+
+StartError Engine::open_disk(const std::function<void(const std::string&)>& say) {
+  std::string error;
+  if (!log::open_disk(config_.log.directory, config_.log.io_uring, &disk_, &error)) return {error, kExitLog};
+  const log::Errno locked = disk_->lock();
+  if (locked == EWOULDBLOCK) {
+    return {config_.log.directory + ": another node uses this log directory; stop it, or give this one its own with "
+                                    "--log-directory",
+            kExitLog};
+  }
+  if (locked != 0) return {config_.log.directory + ": cannot lock: " + log::errno_text(locked), kExitLog};
+  if (!log::next_incarnation(*disk_, &incarnation_, &error)) return {error, kExitLog};
+  if (incarnation_ > kIncarnationMax) {
+    return {config_.log.directory + ": this log has been started 65535 times, and versions have no room for more; "
+                                    "load the data into a new log directory",
+            kExitLog};
+  }
+  say("log: " + config_.log.directory + ", " + disk_->describe() + ", durability " +
+      control::durability_name(config_.log.durability));
+  return {};
+}
+
+StartError Engine::recover(TimeNs now, const std::function<void(const std::string&)>& say) {
+  std::vector<storage::Shard*> shards;
+  for (const auto& shard : shards_) shards.push_back(shard.get());
+  back::RecoveredState state(std::move(shards), config_.sessions.window);
+  log::RecoveryOptions options;
+  options.shard_count = config_.shards;
+  options.parallel_for = log::tbb_parallel_for();
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  options.progress = [terminal](const log::RecoveryProgress& p) {
+    if (!terminal) return;
+    const double percent = p.bytes_total == 0 ? 100 : 100.0 * static_cast<double>(p.bytes_read) /
+                                                          static_cast<double>(p.bytes_total);
+    std::fprintf(stderr, "\rrecovery: %.0f %% of %s, %llu records", percent, mib(p.bytes_total).c_str(),
+                 static_cast<unsigned long long>(p.records));
+    if (p.bytes_read >= p.bytes_total) std::fputc('\n', stderr);
+  };
+  timespec begin{}, end{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  const log::RecoveryReport report = log::recover(*disk_, options, &state);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  if (const std::string why = state.why_stopped(); !why.empty()) return {"recovery: " + why, kExitLog};
+  if (!report.ok) return {"recovery: " + report.error, kExitLog};
+  const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
+                         static_cast<double>(end.tv_nsec - begin.tv_nsec) / 1e9;
+  char line[256];
+  std::snprintf(line, sizeof line,
+                "recovery: %llu records, %s in %.3f s (%.2f million records/s, %.0f MB/s), %llu sessions%s",
+                static_cast<unsigned long long>(report.records), mib(report.bytes).c_str(), seconds,
+                static_cast<double>(report.records) / 1e6 / std::max(seconds, 1e-6),
+                static_cast<double>(report.bytes) / 1e6 / std::max(seconds, 1e-6),
+                static_cast<unsigned long long>(state.sessions()), report.clean_stop ? ", clean stop" : "");
+  if (report.bytes != 0) say(line);
+  if (report.torn_tail_bytes != 0) {
+    say("recovery: cut off " + std::to_string(report.torn_tail_bytes) + " bytes at " + report.torn_tail +
+        ": the end of a group that was never acknowledged");
+  }
+  log::KeeperConfig keeper;
+  keeper.shard_count = config_.shards;
+  keeper.worker_count = worker_count();
+  keeper.segment_bytes = config_.log.segment_bytes;
+  keeper.checkpoint_log_bytes = config_.log.checkpoint_log_bytes;
+  keeper_ = std::make_unique<log::Keeper>(*disk_, keeper);
+  std::string error;
+  if (!keeper_->start(report, &error)) return {error, kExitLog};
+  incarnation_ = keeper_->incarnation();
+  return take_recovered(state, now);
+}
+
+StartError Engine::take_recovered(const back::RecoveredState& state, TimeNs now) {
+  for (uint32_t w = 0; w < worker_count(); ++w) {
+    const std::string error = state.fill(w, worker_count(), now, &workers_[w].sessions);
+    if (!error.empty()) return {"recovery: " + error, kExitUsage};
+  }
+  return {};
+}
+
+StartError Engine::add_static_sessions() {
+  for (const control::StaticSessionConfig& session : config_.sessions.static_sessions) {
+    for (Worker& worker : workers_) {
+      Session* entry = worker.sessions.find(session.id);
+      if (entry == nullptr) entry = worker.sessions.insert(session.id);
+      if (entry == nullptr) return {"sessions.count has no room for the static sessions: raise it", kExitUsage};
+      entry->is_static = true;
+      entry->is_static_replay = session.execute;
+    }
+  }
+  return {};
+}
+
+void Engine::build_workers() {
+  const CookieSecret secret{random_word(), random_word()};
+  for (uint32_t w = 0; w < worker_count(); ++w) {
+    Worker& worker = workers_[w];
+    if (keeper_ != nullptr) {
+      log::WorkerLogConfig log;
+      log.worker = w;
+      log.durability = config_.log.durability;
+      log.group_bytes = config_.log.group_bytes;
+      log.async_delay_ns = config_.log.async_delay_ns;
+      worker.log = std::make_unique<log::WorkerLog>(log, keeper_.get(), incarnation_);
+    }
+    const back::HostBackConfig back{w, worker_count(), config_.log.durability, first_version(incarnation_)};
+    worker.back = std::make_unique<back::HostBack>(back, tables_, worker.shards, worker.log.get(), keeper_.get(),
+                                                   &worker.sessions);
+    offload::FrontConfig front;
+    front.worker = w;
+    front.worker_count = worker_count();
+    front.shard_count = config_.shards;
+    front.incarnation = incarnation_;
+    front.base_port = config_.network.base_port;
+    front.durability = config_.log.durability;
+    front.cookie_secret = secret;
+    worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions);
+  }
+}
+
+StartError Engine::start(TimeNs now, const std::function<void(const std::string&)>& say) {
+  const bool durable = config_.log.durability != Durability::kNone;
+  if (durable) {
+    StartError error = open_disk(say);
+    if (!error.text.empty()) return error;
+  } else {
+    incarnation_ = random_incarnation();
+  }
+  StartError error = allocate();
+  if (!error.text.empty()) return error;
+  if (durable) {
+    error = recover(now, say);
+    if (!error.text.empty()) return error;
+  }
+  error = add_static_sessions();
+  if (!error.text.empty()) return error;
+  build_workers();
+  if (keeper_ != nullptr) keeper_->run();
+  return {};
+}
+
+std::string Engine::failure() const {
+  if (keeper_ == nullptr) return {};
+  for (const Worker& worker : workers_) {
+    if (worker.log->state() == log::LogState::kFailed) {
+      const log::Errno error = worker.log->last_error();
+      return std::string("writing the log failed: ") +
+             (error != 0 ? log::errno_text(error) : keeper_->statistics().last_error.c_str()) +
+             "; what is not acknowledged may be lost, what is acknowledged is on disk. Check the disk, then start again";
+    }
+  }
+  return keeper_->failed() ? "the log's keeper failed: " + keeper_->statistics().last_error : "";
+}
+
+bool Engine::close_log() {
+  if (keeper_ == nullptr) return true;
+  for (Worker& worker : workers_) worker.log->begin_close();
+  // The workers have stopped: this thread owns the logs now. Bounded: a disk that takes longer is left to recovery.
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const time_t deadline = now.tv_sec + 10;
+  for (;;) {
+    bool closed = true;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    for (Worker& worker : workers_) {
+      worker.log->poll(static_cast<TimeNs>(now.tv_sec) * 1'000'000'000 + static_cast<TimeNs>(now.tv_nsec));
+      if (worker.log->state() == log::LogState::kFailed) return false;
+      closed = closed && worker.log->closed();
+    }
+    if (closed) break;
+    if (now.tv_sec > deadline) return false;
+    usleep(50);
+  }
+  keeper_->stop();
+  return true;
+}
+
+EngineStatistics Engine::statistics() const {
+  EngineStatistics sum;
+  for (const Worker& worker : workers_) {
+    add(worker.front->counters(), &sum.front);
+    sum.held_now += worker.front->held();
+    sum.sessions = std::max<uint64_t>(sum.sessions, worker.sessions.size());
+    if (worker.log != nullptr) add(worker.log->statistics(), &sum.log);
+  }
+  for (size_t t = 0; t < tables_.size(); ++t) {
+    uint64_t records = 0;
+    for (const auto& shard : shards_) records += shard->table_records(static_cast<uint32_t>(t));
+    sum.table_records.emplace_back(config_.tables[t].name, records);
+  }
+  for (const auto& shard : shards_) add(shard->statistics(), &sum.store);
+  sum.has_log = keeper_ != nullptr;
+  if (sum.has_log) sum.keeper = keeper_->statistics();
+  return sum;
+}
+
+}  // namespace txnic::apps

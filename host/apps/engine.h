@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine of one node, apart from packets: memory, shards, sessions, log, and for each worker the back and the
+// front that its loop drives. Started once, before the workers; stopped after them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/memory.h"
+#include "host/apps/statistics.h"
+#include "host/back/host_back.h"
+#include "host/back/recovered_state.h"
+#include "host/control/config.h"
+#include "host/log/keeper.h"
+#include "host/log/recovery.h"
+#include "offload/front.h"
+
+namespace txnic::apps {
+
+using Front = offload::Front<back::HostBack>;
+
+struct StartError {
+  std::string text;  // cause and next step; empty: started
+  int exit_code = 0;
+};
+
+class Engine {
+ public:
+  Engine(const control::NodeConfig& config, uint32_t workers);
+  ~Engine();
+
+  // Bytes of dataplane::Region that start() will take, for the preflight.
+  uint64_t region_bytes() const;
+  // Allocates, recovers, opens the logs. `say` gets lines for people (recovery's result, the disk in use).
+  StartError start(TimeNs now, const std::function<void(const std::string&)>& say);
+
+  uint32_t worker_count() const { return static_cast<uint32_t>(workers_.size()); }
+  Front* front(uint32_t worker) { return workers_[worker].front.get(); }
+  back::HostBack* back(uint32_t worker) { return workers_[worker].back.get(); }
+  uint32_t incarnation() const { return incarnation_; }
+
+  // A write or sync failed: the node must stop now, answering nothing more (DESIGN 4.4, trap 11). The reason, or empty.
+  std::string failure() const;
+  // After the workers have stopped: ends the log cleanly, in a bounded time. False: it could not.
+  bool close_log();
+  EngineStatistics statistics() const;
+
+ private:
+  struct Worker {
+    dataplane::Region session_memory;
+    std::vector<storage::Shard*> shards;
+    SessionTable sessions;
+    std::unique_ptr<log::WorkerLog> log;
+    std::unique_ptr<back::HostBack> back;
+    std::unique_ptr<Front> front;
+  };
+
+  uint64_t shard_capacity(uint64_t table_capacity) const;
+  uint64_t bytes_per_shard() const;
+  SessionLimits session_limits(uint32_t worker) const;
+  StartError allocate();
+  StartError open_disk(const std::function<void(const std::string&)>& say);
+  StartError recover(TimeNs now, const std::function<void(const std::string&)>& say);
+  StartError take_recovered(const back::RecoveredState& state, TimeNs now);
+  StartError add_static_sessions();
+  void build_workers();
+
+  const control::NodeConfig config_;
+  std::vector<storage::Table> tables_;  // with each shard's capacity
+  std::vector<dataplane::Region> shard_memory_;
+  std::vector<std::unique_ptr<storage::Shard>> shards_;  // by global number
+  std::unique_ptr<log::Disk> disk_;
+  std::unique_ptr<log::Keeper> keeper_;
+  std::vector<Worker> workers_;
+  uint32_t incarnation_ = 0;
+};
+
+}  // namespace txnic::apps

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/apps/node.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "dataplane/dataplane.h"
+#include "dataplane/eal.h"
+#include "dataplane/lcores.h"
+#include "dataplane/modes/registry.h"
+#include "dataplane/modes/txn.h"
+#include "dataplane/preflight.h"
+#include "dataplane/statistics.h"
+#include "host/apps/engine.h"
+#include "host/apps/options.h"
+#include "host/apps/version.h"
+#include "host/control/config.h"
+#include "host/log/check_log.h"
+#include "host/log/disk.h"
+
+namespace txnic::apps {
+namespace {
+
+std::atomic<int> g_stop{0};
+
+void on_signal(int) {
+  // The second one means it: the default action ends the process at once.
+  if (g_stop.fetch_add(1) > 0) {
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+  }
+}
+
+void say(const std::string& line) {
+  std::printf("txnic: %s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+int fail(int code, const std::string& text) {
+  std::fprintf(stderr, "txnode: %s\n", text.c_str());
+  return code;
+}
+
+void nap_milliseconds(long milliseconds) {
+  const timespec time{0, milliseconds * 1'000'000};
+  nanosleep(&time, nullptr);
+}
+
+// One node's process, from the configuration to the last statistics.
+class Node {
+ public:
+  Node(const Options& options, const control::NodeConfig& config) : options_(options), config_(config) {}
+  int run(const dataplane::CommandLine& line);
+
+ private:
+  dataplane::DataplaneOptions dataplane_options(uint32_t workers) const;
+  int preflight(const dataplane::DataplaneOptions& plane) const;
+  int open(const dataplane::CommandLine& line);
+  int make_modes();
+  int serve();
+  int stop(int code);
+  void print_period();
+  void print_statistics() const;
+  bool write_json() const;
+  std::string json() const;
+
+  const Options& options_;
+  const control::NodeConfig& config_;
+  std::unique_ptr<Engine> engine_;  // null in the modes that need none
+  std::unique_ptr<dataplane::Dataplane> plane_;
+  std::vector<std::unique_ptr<dataplane::Mode>> modes_;
+  dataplane::Totals last_period_;
+};
+
+dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
+  dataplane::DataplaneOptions plane;
+  plane.address = config_.network.address;
+  plane.base_port = config_.network.base_port;
+  plane.workers = workers;
+  plane.rx_descriptors = config_.network.rx_descriptors;
+  plane.tx_descriptors = config_.network.tx_descriptors;
+  plane.burst = config_.network.burst;
+  switch (config_.network.checksum) {
+    case control::Checksum::kAuto: plane.checksum = dataplane::ChecksumPolicy::kAuto; break;
+    case control::Checksum::kOff: plane.checksum = dataplane::ChecksumPolicy::kOff; break;
+    case control::Checksum::kSoftware: plane.checksum = dataplane::ChecksumPolicy::kSoftware; break;
+  }
+  plane.idle = options_.idle;
+  return plane;
+}
+
+int Node::preflight(const dataplane::DataplaneOptions& plane) const {
+  dataplane::Needs needs;
+  needs.workers = plane.workers;
+  needs.region_bytes = engine_ == nullptr ? 0 : engine_->region_bytes();
+  needs.packet_bytes = dataplane::Dataplane::packet_bytes(plane);
+  const std::vector<dataplane::Problem> problems = dataplane::preflight(needs);
+  for (const dataplane::Problem& problem : problems) {
+    std::fprintf(stderr, "txnode: %s\n", dataplane::format(problem).c_str());
+  }
+  return dataplane::has_errors(problems) ? kExitPreflight : kExitOk;
+}
+
+int Node::open(const dataplane::CommandLine& line) {
+  const dataplane::EalStart eal = dataplane::start_eal(line);
+  for (const std::string& note : eal.notes) say(note);
+  if (!eal.ok) return fail(kExitPreflight, eal.error);
+  const uint32_t workers = dataplane::worker_lcore_count();
+  const std::string problem = control::check_workers(config_, workers);
+  if (!problem.empty()) return fail(kExitUsage, problem);
+  if (options_.mode == "txn") engine_ = std::make_unique<Engine>(config_, workers);
+  const dataplane::DataplaneOptions plane = dataplane_options(workers);
+  const int code = preflight(plane);
+  if (code != kExitOk) return code;
+  std::string error;
+  plane_ = dataplane::Dataplane::open(plane, &error);
+  if (plane_ == nullptr) return fail(kExitPreflight, error);
+  for (const dataplane::Port& port : plane_->ports()) say(port.summary);
+  if (engine_ == nullptr) return kExitOk;
+  const StartError failed = engine_->start(plane_->clock().now(), say);
+  return failed.text.empty() ? kExitOk : fail(failed.exit_code, failed.text);
+}
+
+int Node::make_modes() {
+  std::string error;
+  const auto reasons = dataplane::TxnReasons::register_all();
+  for (uint32_t w = 0; w < plane_->worker_count(); ++w) {
+    dataplane::WorkerCounters* const counters = &plane_->counters(w);
+    if (engine_ != nullptr) {
+      modes_.push_back(std::make_unique<dataplane::TxnMode<back::HostBack>>(engine_->front(w), engine_->back(w),
+                                                                            reasons, counters));
+    } else {
+      modes_.push_back(dataplane::make_mode(options_.mode, {w, plane_->worker_count(), counters}, &error));
+      if (modes_.back() == nullptr) return fail(kExitUsage, error);
+    }
+    plane_->set_mode(w, modes_.back().get());
+  }
+  return kExitOk;
+}
+
+int Node::serve() {
+  std::string ports;
+  for (const dataplane::Port& port : plane_->ports()) ports += (ports.empty() ? "" : " ") + port.name;
+  say("ready: " + std::to_string(plane_->worker_count()) + " workers, " + std::to_string(config_.shards) +
+      " shards, ports " + ports + ", incarnation " + std::to_string(engine_ == nullptr ? 0 : engine_->incarnation()));
+  TimeNs next_statistics = plane_->clock().now() + options_.stats_period_seconds * 1'000'000'000ull;
+  while (g_stop.load() == 0) {
+    for (const std::string& note : plane_->housekeep()) say(note);
+    if (engine_ != nullptr) {
+      const std::string failure = engine_->failure();
+      if (!failure.empty()) return fail(kExitFailed, failure);
+    }
+    if (options_.stats_period_seconds != 0 && plane_->clock().now() >= next_statistics) {
+      next_statistics += options_.stats_period_seconds * 1'000'000'000ull;
+      print_period();
+    }
+    nap_milliseconds(10);
+  }
+  return kExitOk;
+}
+
+int Node::stop(int code) {
+  std::string error;
+  const bool stopped = plane_->stop(&error);
+  if (!stopped) {
+    fail(kExitFailed, error);
+    std::fflush(stdout);
+    _exit(kExitFailed);  // a worker may still be inside the engine: nothing can be taken down safely
+  }
+  if (engine_ != nullptr && code == kExitOk && !engine_->close_log()) {
+    code = fail(kExitFailed, "the log did not close in time; the next start recovers it");
+  }
+  print_statistics();
+  if (!options_.json_file.empty() && !write_json()) code = kExitFailed;
+  return code;
+}
+
+void Node::print_period() {
+  const dataplane::Totals now = dataplane::read_totals(*plane_);
+  std::fputs(dataplane::period_statistics(now, last_period_).c_str(), stdout);
+  last_period_ = now;
+  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics()).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Node::print_statistics() const {
+  const dataplane::Totals totals = dataplane::read_totals(*plane_);
+  std::fputs(dataplane::forward_statistics(totals).c_str(), stdout);
+  std::fputs(dataplane::counters_table(totals).c_str(), stdout);
+  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics()).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+std::string Node::json() const {
+  char hash[24];
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(config_.hash));
+  std::string out = "{\"node\": " + json_string(config_.name) + ", \"version\": " + json_string(kVersion) +
+                    ", \"commit\": " + json_string(kCommit) + ", \"config_hash\": \"" + hash + "\", \"mode\": " +
+                    json_string(options_.mode) + ", \"durability\": " +
+                    json_string(control::durability_name(config_.log.durability)) +
+                    ", \"dataplane\": " + dataplane::to_json(dataplane::read_totals(*plane_));
+  if (engine_ != nullptr) {
+    out += ", \"incarnation\": " + std::to_string(engine_->incarnation()) +
+           ", \"engine\": " + to_json(engine_->statistics());
+  }
+  return out + "}\n";
+}
+
+bool Node::write_json() const {
+  const std::string text = json();
+  FILE* const file = options_.json_file == "-" ? stdout : std::fopen(options_.json_file.c_str(), "w");
+  const bool ok = file != nullptr && std::fputs(text.c_str(), file) >= 0 && std::fflush(file) == 0;
+  if (file != nullptr && file != stdout) std::fclose(file);
+  if (!ok) fail(kExitFailed, options_.json_file + ": cannot write the statistics; is the folder there and writable?");
+  return ok;
+}
+
+int Node::run(const dataplane::CommandLine& line) {
+  int code = open(line);
+  if (code == kExitOk) code = make_modes();
+  if (code != kExitOk) return code;
+  std::string error;
+  if (!plane_->start(&error)) return fail(kExitFailed, error);
+  return stop(serve());
+}
+
+int check_log(const std::string& directory) {
+  std::string text;
+  const bool good = log::check_log(directory, &text);
+  std::fputs(text.c_str(), stdout);
+  return good ? kExitOk : kExitLog;
+}
+
+int dry_run(const control::NodeConfig& config, const Options& options, const dataplane::CommandLine& line) {
+  std::fputs(control::describe(config).c_str(), stdout);
+  const Engine engine(config, 1);
+  std::string eal;
+  for (const std::string& word : line.eal) eal += (eal.empty() ? "" : " ") + word;
+  std::printf("\n# mode %s; configuration hash %016llx; memory for store and sessions %llu MiB (one worker)\n# EAL: %s\n",
+              options.mode.c_str(), static_cast<unsigned long long>(config.hash),
+              static_cast<unsigned long long>((engine.region_bytes() >> 20) + 1), eal.c_str());
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_node(int argc, char** argv) {
+  const dataplane::CommandLine line = dataplane::split_command_line(argc, argv);
+  std::vector<std::string> words = line.ours;
+  // `txnode --help` without a `--` is what people type first.
+  if (words.empty()) {
+    for (const std::string& word : line.eal) {
+      if (word == "--help" || word == "-h" || word == "--version") words.push_back(word == "-h" ? "--help" : word);
+    }
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  const ParsedOptions parsed = parse_options(static_cast<int>(arguments.size()), arguments.data());
+  if (!parsed.error.empty()) return fail(kExitUsage, parsed.error);
+  const Options& options = parsed.options;
+  if (options.help) return std::fputs(help_text().c_str(), stdout) < 0 ? kExitFailed : kExitOk;
+  if (options.version) {
+    std::printf("txnode %s (%s)\n", kVersion, kCommit);
+    return kExitOk;
+  }
+  if (!options.check_log_directory.empty()) return check_log(options.check_log_directory);
+  if (options.config_file.empty()) {
+    return fail(kExitUsage, "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");
+  }
+  const control::LoadResult loaded =
+      control::load_file(options.config_file, {options.durability, options.log_directory});
+  if (!loaded.ok()) return fail(kExitUsage, loaded.error);
+  if (options.dry_run) return dry_run(loaded.config, options, line);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  Node node(options, loaded.config);
+  return node.run(line);
+}
+
+}  // namespace txnic::apps

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/apps/options.h"
+
+#include <getopt.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "host/control/config.h"
+
+namespace txnic::apps {
+namespace {
+
+enum : int { kConfig = 256, kMode, kIdle, kStatsPeriod, kDurability, kLogDirectory, kJson, kCheckLog, kDryRun, kHelp,
+             kVersion };
+
+constexpr option kLongOptions[] = {
+    {"config", required_argument, nullptr, kConfig},
+    {"mode", required_argument, nullptr, kMode},
+    {"idle", required_argument, nullptr, kIdle},
+    {"stats-period", required_argument, nullptr, kStatsPeriod},
+    {"durability", required_argument, nullptr, kDurability},
+    {"log-directory", required_argument, nullptr, kLogDirectory},
+    {"json", required_argument, nullptr, kJson},
+    {"check-log", required_argument, nullptr, kCheckLog},
+    {"dry-run", no_argument, nullptr, kDryRun},
+    {"help", no_argument, nullptr, kHelp},
+    {"version", no_argument, nullptr, kVersion},
+    {nullptr, 0, nullptr, 0},
+};
+
+std::string bad_value(const char* option, const std::string& value, const char* allowed) {
+  return std::string(option) + " " + value + ": not known; use " + allowed;
+}
+
+// One option with its argument. An error text, or empty.
+std::string take(int code, Options& options) {
+  const std::string value = optarg == nullptr ? "" : optarg;
+  switch (code) {
+    case kConfig: options.config_file = value; return {};
+    case kMode:
+      options.mode = value;
+      if (value == "txn" || value == "echo" || value == "drop") return {};
+      return bad_value("--mode", value, "txn, echo or drop");
+    case kIdle:
+      return dataplane::parse_idle(value.c_str(), &options.idle) ? ""
+                                                                : bad_value("--idle", value, "poll, yield or sleep");
+    case kStatsPeriod: {
+      errno = 0;
+      char* end = nullptr;
+      const long seconds = std::strtol(value.c_str(), &end, 10);
+      if (errno != 0 || end == value.c_str() || *end != '\0' || seconds < 0 || seconds > 86400) {
+        return "--stats-period " + value + ": give a number of seconds from 0 (off) to 86400";
+      }
+      options.stats_period_seconds = static_cast<uint32_t>(seconds);
+      return {};
+    }
+    case kDurability:
+      options.durability = control::durability_from_name(value);
+      return options.durability ? "" : bad_value("--durability", value, "none, async or sync");
+    case kLogDirectory: options.log_directory = value; return {};
+    case kJson: options.json_file = value; return {};
+    case kCheckLog: options.check_log_directory = value; return {};
+    case kDryRun: options.dry_run = true; return {};
+    case kHelp: options.help = true; return {};
+    case kVersion: options.version = true; return {};
+    default: return "internal: option without a handler";
+  }
+}
+
+}  // namespace
+
+ParsedOptions parse_options(int argc, char** argv) {
+  ParsedOptions parsed;
+  std::string program = "txnode";
+  std::vector<char*> arguments{program.data()};
+  arguments.insert(arguments.end(), argv, argv + argc);
+  arguments.push_back(nullptr);
+  const int count = argc + 1;
+  optind = 0;  // glibc: start anew
+  opterr = 0;
+  for (;;) {
+    const int before = optind == 0 ? 1 : optind;
+    const int code = getopt_long(count, arguments.data(), "+:", kLongOptions, nullptr);
+    if (code == -1) break;
+    if (code == '?' || code == ':') {
+      const char* const word = arguments[static_cast<size_t>(before)];
+      parsed.error = std::string(word) + (code == '?' ? ": unknown option" : ": needs a value") +
+                     "; txnode --help lists the options (EAL options go in front of `--`)";
+      return parsed;
+    }
+    parsed.error = take(code, parsed.options);
+    if (!parsed.error.empty()) return parsed;
+  }
+  if (optind < count) {
+    parsed.error = std::string(arguments[static_cast<size_t>(optind)]) +
+                   ": unexpected word; options start with `--`, see txnode --help";
+  }
+  return parsed;
+}
+
+std::string help_text() {
+  return R"(txnode: the transaction engine's node
+
+usage: txnode [EAL options] -- --config FILE [options]
+
+EAL options choose cores and ports, as for dpdk-testpmd, for example
+  -l 0,1 --no-pci --vdev=net_memif0,role=server,socket=/run/txnic.sock,socket-abstract=no
+Core one of the list runs the housekeeping, every further one a worker.
+
+options
+  --config FILE           the node's configuration (configs/*.textproto are examples)
+  --mode txn|echo|drop    what to do with packets for the node's UDP ports (default txn)
+  --idle poll|yield|sleep what a worker does when there is nothing to do (default poll);
+                          yield or sleep when processes share cores
+  --durability none|async|sync
+                          instead of the configuration's
+  --log-directory DIR     instead of the configuration's
+  --stats-period S        port and engine statistics every S seconds (0: only at the end)
+  --json FILE             final statistics as JSON (- for standard output)
+  --dry-run               show the configuration with all defaults, sizes and ports; start nothing
+  --check-log DIR         verify a log directory and summarise it; start nothing
+  --version               version and build
+  --help                  this text
+
+Ctrl-C or SIGTERM: finishes what is in flight, closes the log cleanly, prints the final statistics.
+
+exit codes: 0 ended well, 1 failed while running, 2 command line or configuration wrong,
+3 the machine lacks something (ports, memory, permissions), 4 log damaged, in use or of another format
+)";
+}
+
+}  // namespace txnic::apps

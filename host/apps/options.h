@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// txnode's own command line, the part behind `--`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dataplane/options.h"
+#include "txn/types.h"
+
+namespace txnic::apps {
+
+struct Options {
+  std::string config_file;
+  std::string mode = "txn";
+  dataplane::Idle idle = dataplane::Idle::kPoll;
+  uint32_t stats_period_seconds = 0;
+  std::optional<Durability> durability;
+  std::optional<std::string> log_directory;
+  std::string json_file;
+  std::string check_log_directory;
+  bool dry_run = false;
+  bool help = false;
+  bool version = false;
+};
+
+// What to do after reading the command line.
+struct ParsedOptions {
+  Options options;
+  std::string error;  // one line, with what to do; empty: good
+};
+
+// `argv` without the program's name.
+ParsedOptions parse_options(int argc, char** argv);
+std::string help_text();
+
+// Exit codes of txnode (docs/OPERATING.md).
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;     // it ran and something failed (a port, the disk)
+inline constexpr int kExitUsage = 2;      // command line or configuration
+inline constexpr int kExitPreflight = 3;  // the machine lacks something: ports, memory, permissions
+inline constexpr int kExitLog = 4;        // the log is damaged, locked or of another format
+
+}  // namespace txnic::apps

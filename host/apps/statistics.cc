@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/apps/statistics.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+namespace txnic::apps {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, pattern);
+  vsnprintf(line, sizeof line, pattern, arguments);
+  va_end(arguments);
+  return line;
+}
+
+struct Field {
+  const char* name;
+  uint64_t value;
+};
+
+std::vector<Field> front_fields(const EngineStatistics& s) {
+  const offload::FrontCounters& f = s.front;
+  return {{"requests", f.requests},   {"read_only", f.read_only}, {"duplicates", f.duplicates},
+          {"replays", f.replays},     {"forwarded", f.forwarded}, {"held", f.held},
+          {"held_now", s.held_now},   {"echoes", f.echoes},       {"challenges", f.challenges},
+          {"opens", f.opens},         {"reopens", f.reopens},     {"stale_opens", f.stale_opens},
+          {"closes", f.closes},       {"expired", f.expired},     {"sessions", s.sessions}};
+}
+
+std::vector<Field> log_fields(const EngineStatistics& s) {
+  return {{"records", s.log.records},
+          {"record_bytes", s.log.record_bytes},
+          {"groups", s.log.groups},
+          {"written_bytes", s.log.written_bytes},
+          {"group_bytes_max", s.log.group_bytes_max},
+          {"full", s.log.full},
+          {"in_flight_ns", s.log.in_flight_ns},
+          {"longest_write_ns", s.log.longest_write_ns},
+          {"checkpoints", s.keeper.checkpoints},
+          {"checkpoints_failed", s.keeper.checkpoints_failed},
+          {"checkpoint_bytes", s.keeper.checkpoint_bytes},
+          {"log_bytes", s.keeper.log_bytes},
+          {"segments_created", s.keeper.segments_created},
+          {"segments_recycled", s.keeper.segments_recycled},
+          {"segments_removed", s.keeper.segments_removed}};
+}
+
+std::string json_object(const std::vector<Field>& fields) {
+  std::string out = "{";
+  for (const Field& field : fields) {
+    out += format("%s\"%s\": %" PRIu64, out.size() == 1 ? "" : ", ", field.name, field.value);
+  }
+  return out + "}";
+}
+
+std::string lower(const char* text) {
+  std::string out = text;
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+double bytes_per_record(const storage::ShardStatistics& store) {
+  return store.records == 0 ? 0
+                            : static_cast<double>(store.used_bytes - store.payload_bytes) /
+                                  static_cast<double>(store.records);
+}
+
+}  // namespace
+
+void add(const offload::FrontCounters& from, offload::FrontCounters* to) {
+  to->requests += from.requests;
+  for (size_t i = 0; i < from.results.size(); ++i) to->results[i] += from.results[i];
+  for (size_t i = 0; i < from.parse_errors.size(); ++i) to->parse_errors[i] += from.parse_errors[i];
+  to->read_only += from.read_only;
+  to->duplicates += from.duplicates;
+  to->replays += from.replays;
+  to->forwarded += from.forwarded;
+  to->held += from.held;
+  to->echoes += from.echoes;
+  to->challenges += from.challenges;
+  to->opens += from.opens;
+  to->reopens += from.reopens;
+  to->stale_opens += from.stale_opens;
+  to->closes += from.closes;
+  to->expired += from.expired;
+}
+
+void add(const storage::ShardStatistics& from, storage::ShardStatistics* to) {
+  to->records += from.records;
+  to->buckets += from.buckets;
+  to->overflow_buckets += from.overflow_buckets;
+  to->payload_bytes += from.payload_bytes;
+  to->used_bytes += from.used_bytes;
+  to->memory_bytes += from.memory_bytes;
+  to->splits += from.splits;
+}
+
+void add(const log::WorkerLogStatistics& from, log::WorkerLogStatistics* to) {
+  to->records += from.records;
+  to->record_bytes += from.record_bytes;
+  to->groups += from.groups;
+  to->written_bytes += from.written_bytes;
+  to->full += from.full;
+  to->group_bytes_max = std::max(to->group_bytes_max, from.group_bytes_max);
+  to->in_flight_ns += from.in_flight_ns;
+  to->longest_write_ns = std::max(to->longest_write_ns, from.longest_write_ns);
+}
+
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += format("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string to_text(const EngineStatistics& s) {
+  std::string out = "\n  ---------------------- Transactions of this node ----------------------\n";
+  for (const Field& field : front_fields(s)) {
+    if (field.value != 0) out += format("  %-22s %20" PRIu64 "\n", field.name, field.value);
+  }
+  for (uint32_t i = 0; i < kResultCount; ++i) {
+    if (s.front.results[i] != 0) {
+      out += format("  result %-15s %20" PRIu64 "\n", name(static_cast<Result>(i)), s.front.results[i]);
+    }
+  }
+  for (uint32_t i = 1; i < wire::kParseErrorCount; ++i) {
+    if (s.front.parse_errors[i] != 0) {
+      out += format("  malformed %-12s %20" PRIu64 "\n", name(static_cast<wire::ParseError>(i)),
+                    s.front.parse_errors[i]);
+    }
+  }
+  out += format("  store: %" PRIu64 " records, load %.2f, %.1f bytes a record beside key and value, %" PRIu64
+                " of %" PRIu64 " MiB used, %" PRIu64 " splits\n",
+                s.store.records, s.store.load(), bytes_per_record(s.store), s.store.used_bytes >> 20,
+                s.store.memory_bytes >> 20, s.store.splits);
+  if (s.has_log) {
+    out += format("  log: %" PRIu64 " records in %" PRIu64 " groups, %" PRIu64 " MiB written, longest write %.1f ms, %" PRIu64
+                  " appends refused; %" PRIu64 " checkpoints\n",
+                  s.log.records, s.log.groups, s.log.written_bytes >> 20,
+                  static_cast<double>(s.log.longest_write_ns) / 1e6, s.log.full, s.keeper.checkpoints);
+    if (!s.keeper.last_error.empty()) out += "  log trouble: " + s.keeper.last_error + "\n";
+  }
+  return out + "  ------------------------------------------------------------------------\n";
+}
+
+std::string to_json(const EngineStatistics& s) {
+  std::vector<Field> results, errors;
+  std::vector<std::string> names;  // keeps the lower-case names alive
+  names.reserve(kResultCount);
+  for (uint32_t i = 0; i < kResultCount; ++i) {
+    const char* const result = name(static_cast<Result>(i));
+    if (*result == '?') continue;
+    names.push_back(lower(result));
+    results.push_back({names.back().c_str(), s.front.results[i]});
+  }
+  for (uint32_t i = 1; i < wire::kParseErrorCount; ++i) {
+    const char* const error = name(static_cast<wire::ParseError>(i));
+    if (*error != '?') errors.push_back({error, s.front.parse_errors[i]});
+  }
+  std::string out = "{\"front\": " + json_object(front_fields(s)) + ", \"results\": " + json_object(results) +
+                    ", \"malformed\": " + json_object(errors);
+  out += format(", \"store\": {\"records\": %" PRIu64 ", \"buckets\": %" PRIu64 ", \"overflow_buckets\": %" PRIu64
+                ", \"payload_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"memory_bytes\": %" PRIu64
+                ", \"splits\": %" PRIu64 ", \"load\": %.4f, \"overhead_bytes_per_record\": %.2f}",
+                s.store.records, s.store.buckets, s.store.overflow_buckets, s.store.payload_bytes, s.store.used_bytes,
+                s.store.memory_bytes, s.store.splits, s.store.load(), bytes_per_record(s.store));
+  out += ", \"tables\": {";
+  for (size_t i = 0; i < s.table_records.size(); ++i) {
+    out += (i == 0 ? "" : ", ") + json_string(s.table_records[i].first) +
+           format(": %" PRIu64, s.table_records[i].second);
+  }
+  out += "}";
+  if (s.has_log) {
+    out += ", \"log\": " + json_object(log_fields(s)) +
+           ", \"log_trouble\": " + json_string(s.keeper.last_error);
+  }
+  return out + "}";
+}
+
+}  // namespace txnic::apps
