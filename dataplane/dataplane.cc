@@ -26,6 +26,10 @@ uint32_t workers_of(const DataplaneOptions& options) {
   return options.workers == 0 ? std::min(worker_lcore_count(), limits::kWorkersMax) : options.workers;
 }
 
+std::vector<uint16_t> ports_of(const DataplaneOptions& options) {
+  return options.port_ids.empty() ? available_ports() : options.port_ids;
+}
+
 PortOptions port_options(const DataplaneOptions& options) {
   PortOptions result;
   result.workers = workers_of(options);
@@ -65,7 +69,7 @@ std::unique_ptr<Dataplane> Dataplane::open(const DataplaneOptions& options, std:
   }
   if (!register_note(error)) return nullptr;
   const PortOptions wanted = port_options(options);
-  for (const uint16_t id : available_ports()) {
+  for (const uint16_t id : ports_of(options)) {
     Port port;
     if (!examine_port(id, wanted, &port, error)) return nullptr;
     rte_mempool* pool = create_packet_pool("packets" + std::to_string(id), packets_for(port, options),
@@ -85,7 +89,7 @@ std::unique_ptr<Dataplane> Dataplane::open(const DataplaneOptions& options, std:
 
 uint64_t Dataplane::packet_bytes(const DataplaneOptions& options) {
   uint64_t bytes = 0;
-  for (const uint16_t id : available_ports()) {
+  for (const uint16_t id : ports_of(options)) {
     Port port;
     std::string error;
     if (examine_port(id, port_options(options), &port, &error)) bytes += packet_pool_bytes(packets_for(port, options));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "dataplane/checksum.h"
 #include "txn/limits.h"
@@ -24,6 +25,7 @@ inline constexpr uint32_t kIdleSleepMicroseconds = 50;
 struct DataplaneOptions {
   uint32_t address = 0x0a630001;     // IPv4 address that we answer for, host order (10.99.0.1)
   uint16_t base_port = 7700;         // worker w listens on base_port + w
+  std::vector<uint16_t> port_ids;    // the ports to serve; empty: all that the EAL has found
   uint32_t workers = 0;              // 0: as many as the EAL has lcores for
   uint32_t queues = 0;               // of each port; 0: by what the port can do (port.cc). Shared-memory links: both ends alike
   uint32_t rx_descriptors = 1024;
