@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/store/buckets.h"
 
+#include "txn/prefetch.h"
+
 namespace txnic::storage {
 
 void Buckets::init(std::byte* memory, uint64_t count, Version first) {
@@ -12,12 +14,12 @@ void Buckets::init(std::byte* memory, uint64_t count, Version first) {
   for (uint64_t i = 0; i < count; ++i) buckets_[i] = Bucket{first, {}, {}};
 }
 
-void Buckets::insert(uint64_t hash, Reference record, Blocks& blocks) {
+void Buckets::insert(uint64_t hash, Reference record, uint32_t extra_lines, Blocks& blocks) {
   Bucket* bucket = head(hash);
   uint32_t length = 1;
   for (; bucket->has_link(); ++length) bucket = next(bucket, blocks);
   const uint32_t used = used_slots(bucket);
-  const uint32_t tag = Bucket::tag_of(hash);
+  const uint32_t tag = full_tag(hash, extra_lines);
   if (used < kSlots) {
     bucket->tags[used] = tag;
     bucket->references[used] = record;
@@ -65,12 +67,14 @@ void Buckets::remove(uint64_t hash, Reference record, Blocks& blocks) {
   if (length == kLongChain) --long_chains_;
 }
 
-void Buckets::replace(uint64_t hash, Reference old_record, Reference new_record, const Blocks& blocks) {
+void Buckets::replace(uint64_t hash, Reference old_record, Reference new_record, uint32_t extra_lines,
+                      const Blocks& blocks) {
   const uint32_t tag = Bucket::tag_of(hash);
   for (Bucket* bucket = head(hash);; bucket = next(bucket, blocks)) {
     for (uint32_t found = bucket->match(tag); found != 0; found &= found - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(found));
       if (bucket->references[i] != old_record) continue;
+      bucket->tags[i] = full_tag(hash, extra_lines);
       bucket->references[i] = new_record;
       return;
     }
@@ -117,7 +121,7 @@ void Buckets::fill(Bucket* head, const Slot* slots, uint32_t count, Spare& spare
 void Buckets::split(Blocks& blocks) {
   Bucket* const source = buckets_ + (count_ - half_);
   Bucket* const target = buckets_ + count_;
-  const uint32_t split_bit = static_cast<uint32_t>(level_mask_) & ~static_cast<uint32_t>(level_mask_ >> 1);
+  const uint32_t split_bit = static_cast<uint32_t>(level_mask_ - (level_mask_ >> 1)) << Bucket::kTagHashShift;
   Slot slots[2][kChainRecordsMax];
   uint32_t counts[2] = {0, 0};
   Spare spare;
@@ -145,8 +149,8 @@ void Buckets::split(Blocks& blocks) {
   }
   // The chain that the next split will read; the bucket after it comes with it, so that its link is at hand then.
   const Bucket* const upcoming = buckets_ + (count_ - half_);
-  __builtin_prefetch(upcoming + 1);
-  if (upcoming->has_link()) __builtin_prefetch(next(upcoming, blocks));
+  prefetch(upcoming + 1);
+  if (upcoming->has_link()) prefetch(next(upcoming, blocks));
 }
 
 }  // namespace txnic::storage

@@ -3,13 +3,14 @@
 //
 // The array starts with `base` buckets (any number) and doubles by splitting bucket 0, 1, 2, ... in order, each
 // split adding one bucket at the end. The low 32 bits of the hash choose the bucket among the base; each doubling
-// takes one more of the next 31 bits, and those 31 bits are what a slot keeps (its tag): a split needs neither the
-// keys nor their hashes.
+// takes one more of the next 29 bits, and those 29 bits are what a slot keeps in its tag: a split needs neither the
+// keys nor their hashes. The tag also tells how many cache lines the record spans, for prefetching.
 //
 // A chain is dense: all its buckets but the last are full (six records and the link), and its last bucket, if it
 // is not the first, holds at least two. So chains shrink again when records are deleted.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -26,14 +27,17 @@ inline constexpr uint32_t kLinkSlot = kSlots - 1;
 // with two vector operations.
 struct alignas(64) Bucket {
   static constexpr uint32_t kTagEmpty = 0;
-  static constexpr uint32_t kTagLink = 1;  // in the last slot: the reference is an overflow bucket
+  static constexpr uint32_t kTagLink = 4;  // in the last slot: the reference is an overflow bucket
   static constexpr uint32_t kTagRecord = 1u << 31;
+  static constexpr uint32_t kTagHashShift = 2;
+  static constexpr uint32_t kTagExtraLines = 3;  // mask: the record's cache lines after its first, at most 3
 
   Version version;  // of a main bucket: its last insert or delete
   uint32_t tags[kSlots];
   Reference references[kSlots];
 
-  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) | kTagRecord; }
+  // Without the lines, which match() leaves out.
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32) << kTagHashShift | kTagRecord; }
   bool has_link() const { return tags[kLinkSlot] == kTagLink; }
 
   // Bit i is set if slot i has this tag. The compilers' vector extension, not intrinsics: SSE2 and NEON alike.
@@ -44,8 +48,9 @@ struct alignas(64) Bucket {
     std::memcpy(&low, tags, sizeof low);
     std::memcpy(&high, tags + 3, sizeof high);
     const Four needle = {tag, tag, tag, tag};
-    const auto equal = (Four)(low == needle) & Four{1, 2, 4, 8};
-    const auto equal_high = (Four)(high == needle) & Four{8, 16, 32, 64};
+    constexpr Four kMask = {~kTagExtraLines, ~kTagExtraLines, ~kTagExtraLines, ~kTagExtraLines};
+    const auto equal = (Four)((low & kMask) == needle) & Four{1, 2, 4, 8};
+    const auto equal_high = (Four)((high & kMask) == needle) & Four{8, 16, 32, 64};
     const Two both = (Two)(equal | equal_high);
     const uint64_t halves = both[0] | both[1];
     return static_cast<uint32_t>(halves | halves >> 32);
@@ -76,9 +81,10 @@ class Buckets {
   uint32_t long_chains() const { return long_chains_; }
 
   // Changes a chain. insert() may take a block of the line class, remove() and split() may free some.
-  void insert(uint64_t hash, Reference record, Blocks& blocks);
+  // `extra_lines`: cache lines of the record's block after its first.
+  void insert(uint64_t hash, Reference record, uint32_t extra_lines, Blocks& blocks);
   void remove(uint64_t hash, Reference record, Blocks& blocks);
-  void replace(uint64_t hash, Reference old_record, Reference new_record, const Blocks& blocks);
+  void replace(uint64_t hash, Reference old_record, Reference new_record, uint32_t extra_lines, const Blocks& blocks);
   // Splits the next bucket. The place for the new one (64 bytes) must have been taken from the blocks.
   void split(Blocks& blocks);
   uint32_t chain_length(uint64_t hash, const Blocks& blocks) const;
@@ -89,6 +95,9 @@ class Buckets {
     Reference reference;
   };
   struct Spare;
+  static uint32_t full_tag(uint64_t hash, uint32_t extra_lines) {
+    return Bucket::tag_of(hash) | std::min(extra_lines, Bucket::kTagExtraLines);
+  }
   static Bucket* next(const Bucket* bucket, const Blocks& blocks) {
     return reinterpret_cast<Bucket*>(blocks.at(bucket->references[kLinkSlot]));
   }

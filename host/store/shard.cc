@@ -33,6 +33,7 @@ Record* Shard::put_new_block(TableId table, const std::byte* key, uint32_t key_l
   assert(key_length >= 1 && key_length <= limits::kKeyBytesMax && value_length <= limits::kValueBytesMax);
   const uint32_t size_class = size_class_of(record_bytes(key_length, value_length));
   const Reference reference = blocks_.allocate(size_class);
+  const uint32_t extra_lines = extra_lines_of(reference, size_class);
   Record* const record = record_at(reference);
   *record = {version,
              table,
@@ -47,11 +48,11 @@ Record* Shard::put_new_block(TableId table, const std::byte* key, uint32_t key_l
     assert(is_key(existing, table, key, key_length));
     payload_bytes_ -= uint32_t{existing->key_length} + existing->value_length;
     const Reference old_reference = blocks_.reference_of(existing);
-    buckets_.replace(hash, old_reference, reference, blocks_);
+    buckets_.replace(hash, old_reference, reference, extra_lines, blocks_);
     blocks_.release(old_reference, existing->size_class);
     return record;
   }
-  buckets_.insert(hash, reference, blocks_);
+  buckets_.insert(hash, reference, extra_lines, blocks_);
   Bucket* const head = buckets_.head(hash);
   head->version = std::max(head->version, version);
   const int32_t index = table_index(table);
@@ -82,8 +83,11 @@ void Shard::prefetch_waiting() const {
   for (uint32_t i = 0; i < count; ++i) {
     const Bucket* const bucket = waiting_[i].bucket;
     const uint32_t found = bucket->match(waiting_[i].tag);
-    const std::byte* const record = blocks_.at(bucket->references[std::countr_zero(found | 1u << kLinkSlot)]);
-    prefetch(found != 0 ? record : reinterpret_cast<const std::byte*>(bucket));
+    const auto slot = static_cast<uint32_t>(std::countr_zero(found | 1u << kLinkSlot));
+    const std::byte* const record = blocks_.at(bucket->references[slot]);
+    const std::byte* const line = found != 0 ? record : reinterpret_cast<const std::byte*>(bucket);
+    prefetch(line);
+    prefetch(line + ((bucket->tags[slot] & Bucket::kTagExtraLines) != 0 ? 64 : 0));
   }
   waiting_count_ = 0;
 }

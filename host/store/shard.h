@@ -173,6 +173,10 @@ class Shard {
   const Bucket* next(const Bucket* bucket) const {
     return reinterpret_cast<const Bucket*>(blocks_.at(bucket->references[kLinkSlot]));
   }
+  // Cache lines of a block after its first; the block need not begin with a line.
+  static uint32_t extra_lines_of(Reference reference, uint32_t size_class) {
+    return (reference * kReferenceUnitBytes % 64 + kSizeClassBytes[size_class] - 1) / 64;
+  }
   static void copy(std::byte* to, const std::byte* from, uint32_t length) {
     if (length != 0) std::memcpy(to, from, length);
   }
@@ -257,11 +261,10 @@ inline void Shard::prefetch_record(uint64_t hash) const {
     return;
   }
   do {
-    const Reference reference = bucket->references[std::countr_zero(found)];
-    const std::byte* const record = blocks_.at(reference);
-    prefetch(record);
-    // One that does not begin with a line most likely ends in the next.
-    if (reference % (64 / kReferenceUnitBytes) != 0) prefetch(record + 64);
+    const auto slot = static_cast<uint32_t>(std::countr_zero(found));
+    const std::byte* line = blocks_.at(bucket->references[slot]);
+    prefetch(line);
+    for (uint32_t more = bucket->tags[slot] & Bucket::kTagExtraLines; more != 0; --more) prefetch(line += 64);
     found &= found - 1;
   } while (found != 0);
 }
