@@ -105,17 +105,15 @@ void Connection::emit(void* context, const std::byte* message, uint32_t length, 
 
 uint32_t Connection::poll(TimeNs wait_ns) {
   const TimeNs start = clock_ns();
-  uint32_t done = step(start);
-  if (done != 0 || wait_ns == 0) return done;
   const TimeNs end = wait_ns > kForeverStepNs ? start + kForeverStepNs : start + wait_ns;
   const client::MachineState state = machine_.state();
-  // Every round waits for the next timer or message; both are bounded by `end`.
-  for (TimeNs now = start; now < end && done == 0; now = clock_ns()) {
+  uint32_t done = step(start);
+  // Until a callback has run or the session has opened or closed. Each round waits for the next timer or message.
+  for (TimeNs now = start; now < end && done == 0 && machine_.state() == state; now = clock_ns()) {
     const TimeNs timer = machine_.next_poll();
     const TimeNs until = timer < end ? timer : end;
     if (until > now) socket_.wait(until - now);
     done = step(clock_ns());
-    if (machine_.state() != state) break;  // opened, closed
   }
   return done;
 }

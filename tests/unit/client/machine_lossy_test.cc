@@ -17,6 +17,7 @@ struct Weather {
   TimeNs delay_max_ns = 30 * kMs;  // longer than the first retransmission: copies overtake each other
   uint32_t restarts = 0;
   uint32_t keeps_window_percent = 50;
+  TimeNs down_max_ns = 200 * kMs;
   uint32_t busy_per_mille = 0;
   uint32_t with_deadline_percent = 0;
   uint32_t window = 32;
@@ -38,7 +39,7 @@ class Run {
   void play(uint32_t requests) {
     for (uint32_t i = 0; i < weather_.restarts; ++i) {
       const TimeNs when = now_ + 100 * kMs + random_() % (2000 * kMs);
-      restarts_.emplace(when, when + random_() % (200 * kMs));
+      restarts_.emplace(when, when + random_() % weather_.down_max_ns);
     }
     machine_.open(now_);
     for (uint32_t step = 0; step < 200'000; ++step) {
@@ -259,6 +260,19 @@ TEST(MachineLossy, BusyIsNoAbortWithoutDoubling) {
       {.name = "busy", .double_per_mille = 0, .busy_per_mille = 300, .with_deadline_percent = 30}, 100, 200);
   EXPECT_GT(s.refused, 100u);
   EXPECT_GT(s.unknown, 0u);
+}
+
+// Answers from before a restart arrive long after the request was sent again under the new stamp (COMMIT 8).
+TEST(MachineLossy, LateAbortsFromBeforeARestartAreNoOutcome) {
+  const MachineStatistics s = run_seeds({.name = "late",
+                                         .delay_max_ns = 300 * kMs,
+                                         .restarts = 8,
+                                         .keeps_window_percent = 100,
+                                         .down_max_ns = kMs,
+                                         .window = 64},
+                                        100, 300);
+  EXPECT_EQ(s.unknown, 0u);
+  EXPECT_GT(s.stale, 1000u);
 }
 
 TEST(MachineLossy, AWindowOfOne) {

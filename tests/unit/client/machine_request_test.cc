@@ -169,6 +169,34 @@ TEST(MachineRequest, DeadlinesHoldWhileTheSessionOpensAgain) {
   h.expect_sums();
 }
 
+// Also for requests that were just going to be sent again when the session was lost once more.
+TEST(MachineRequest, DeadlinesHoldWhenTwoOpeningsFollowEachOther) {
+  MachineLimits limits;
+  limits.window = 1024;
+  Harness h(limits);
+  h.open();
+  const TimeNs deadline = h.now + 5000 * kMs;
+  for (int i = 0; i < 200; ++i) ASSERT_NE(h.get("k", deadline), nullptr);
+  Slot* first = h.machine.acquire();
+  h.machine.release(first);
+  h.refuse_stamp(h.put("x", deadline), BadSessionReason::kOldStamp, 5);
+  Opening again;
+  again.stamp = make_stamp(5, 1);
+  again.survived = true;
+  h.deliver(opened(kSession, 2, again));
+  const size_t before = h.sent.size();
+  h.machine.poll(h.now);  // a part of them is sent
+  ASSERT_EQ(h.sent.size(), before + limits::kBurstMax);
+  h.deliver(executed(kSession, h.last().sequence, make_stamp(6, 0), Result::kBadSession, 2));  // too soon: an old copy
+  EXPECT_EQ(h.machine.state(), MachineState::kOpen);
+  h.now += 60 * kMs;
+  h.deliver(executed(kSession, h.last().sequence, make_stamp(6, 0), Result::kBadSession, 2));
+  ASSERT_EQ(h.machine.state(), MachineState::kReopening);
+  EXPECT_EQ(h.poll_at(deadline).size(), 201u);
+  EXPECT_EQ(h.machine.outstanding(), 0u);
+  h.expect_sums();
+}
+
 TEST(MachineRequest, BusyIsSentAgainUntilTheDeadline) {
   Harness h;
   h.open();
