@@ -3,6 +3,7 @@
 """The node on a net_tap, seen by a kernel host: ARP, ping, and the Python client that knows docs/PROTOCOL.md only:
 every operation, every result that can be reached, bad input of each kind, and exactly-once over a kill -9."""
 import collections
+import random
 import socket
 import struct
 import subprocess
@@ -351,6 +352,50 @@ def bad_frames():
         check_sums(statistics)
 
 
+def mutated(random, data):
+    data = bytearray(data)
+    for _ in range(random.randrange(1, 5)):
+        at = random.randrange(len(data))
+        change = random.randrange(4)
+        if change == 0:
+            data[at] ^= 1 << random.randrange(8)
+        elif change == 1:
+            data[at] = random.randrange(256)
+        elif change == 2 and at:
+            del data[at:]
+        else:
+            data[at:at] = random.randbytes(random.randrange(1, 9))
+    if len(data) > 6 and random.randrange(4):  # a length that lies would hide all the rest
+        data[4:6] = struct.pack("<H", len(data))
+    return bytes(data)
+
+
+def fuzzed():
+    """Changed messages and frames by the thousand: each ends in a named counter, and the node lives."""
+    from scapy.all import IP, UDP, Ether, Raw
+    source = random.Random(20)
+    with rig() as node, node.client() as client:
+        key = keys_of_shard(0, 1)[0]
+        own = Wire()
+        node_mac = resolve(own.mac)
+        seeds = [wire.encode_open(client.session, 1), wire.encode_echo(b"x"), wire.encode_close(5, 5),
+                 wire.encode_execute(client.session, 5, client.stamp, 0, 0,
+                                     [put(TABLE, key, b"v"), add(TABLE_B, key, 1, floor=0), get(TABLE, key)]),
+                 wire.encode_execute(STATIC_SESSION, 5, 1, 0, 0, [put(TABLE, key, b"v", 5), delete(TABLE, key)])]
+        headers = Ether(src=own.mac, dst=node_mac) / IP(src=HOST, dst=NODE) / UDP(sport=9, dport=7700)
+        frames = [bytes(headers / Raw(seed)) for seed in seeds]
+        for number_ in range(2500):
+            client.socket.sendto(mutated(source, source.choice(seeds)), (NODE, 7700 + number_ % WORKERS))
+            own.send(mutated(source, source.choice(frames))[:1500].ljust(20, b"\0"))
+            if number_ % 64 == 0:  # no faster than it takes them, or the kernel would drop most
+                check(client.exchange(wire.encode_echo(b"sync"), timeout=5) is not None, "the node does not answer")
+        check_result("the session lives", node.client().execute(get(TABLE, key)), Result.COMMITTED)
+        statistics = node.stop()
+        check_sums(statistics)
+        seen = sum(count > 0 for count in statistics["dataplane"]["ended"].values())
+        check(seen >= 15 and int(statistics["dataplane"]["received"]) >= 2500, f"too little was reached: {statistics}")
+
+
 def restart_keeps_answers():
     """Sync: what was committed before a kill -9 is there after it, and its duplicate gets the same answer."""
     with rig("sync") as node, node.client(timeout=30.0) as client:
@@ -417,4 +462,4 @@ def restart_without_log():
 
 
 if __name__ == "__main__":
-    main(reachable, operations, sessions, bad_messages, bad_frames, restart_keeps_answers, restart_without_log)
+    main(reachable, operations, sessions, bad_messages, bad_frames, fuzzed, restart_keeps_answers, restart_without_log)
