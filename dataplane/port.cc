@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include <rte_bus.h>
 #include <rte_dev.h>
@@ -14,6 +15,8 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+
+#include "dataplane/driver_thread.h"
 
 namespace txnic::dataplane {
 namespace {
@@ -38,6 +41,15 @@ bool is_listening(const rte_eth_dev_info& info) {
   if (arguments == nullptr || arguments->args == nullptr) return false;
   return std::strstr(arguments->args, "role=server") != nullptr ||
          std::strstr(arguments->args, "role=master") != nullptr;
+}
+
+// Stop, start and close of a virtual port, one after the other with its driver's events (driver_thread.h).
+void control(const Port& port, const std::function<void()>& body) {
+  if (port.is_virtual) {
+    run_in_interrupt_thread(body);
+  } else {
+    body();
+  }
 }
 
 void choose_queues(const PortOptions& options, const rte_eth_dev_info& info, Port* port) {
@@ -174,7 +186,8 @@ bool configure_port(const PortOptions& options, rte_mempool* pool, Port* port, s
 }
 
 bool start_port(Port* port, std::string* error) {
-  const int result = rte_eth_dev_start(port->id);
+  int result = 0;
+  control(*port, [&] { result = rte_eth_dev_start(port->id); });
   if (result != 0) {
     *error = failure(*port, "does not start", result);
     return false;
@@ -189,13 +202,13 @@ bool start_port(Port* port, std::string* error) {
 
 void stop_port(Port* port) {
   if (!port->started) return;
-  rte_eth_dev_stop(port->id);
+  control(*port, [port] { rte_eth_dev_stop(port->id); });
   port->started = false;
 }
 
 void close_port(Port* port) {
   stop_port(port);
-  rte_eth_dev_close(port->id);
+  control(*port, [port] { rte_eth_dev_close(port->id); });
 }
 
 bool port_link_is_up(const Port& port) {
