@@ -30,8 +30,8 @@ def fdatasync_p50_us(folder):
 
 def trial(options, durability):
     with scenes.scene(options) as place:
-        sync_us = fdatasync_p50_us(place.folder)
-        log = place.path("log") if durability != "none" else None
+        sync_us = fdatasync_p50_us(place.disk)
+        log = place.log() if durability != "none" else None
         node = scenes.node(place, scenes.config(place, checkpoint=4096), durability, log)
         run = scenes.run(place, "rmw2", options.seconds)
         run.expect_good()

@@ -82,7 +82,7 @@ def main(options):
     rate, disk, megabytes = Trials(), Trials(), Trials()
     with scenes.scene(options) as place:
         config = scenes.config(place, shards=SHARDS, checkpoint=0)
-        log = place.path("log")
+        log = place.log()
         fill(place, config, log)
         size = sum(entry.stat().st_size for entry in os.scandir(log))
         for number in range(options.trials):

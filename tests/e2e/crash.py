@@ -8,6 +8,7 @@ node recovers; then both ledgers are verified against it: every acknowledged tra
 whole or not at all."""
 import os
 import random
+import signal
 import time
 
 from lib.harness import Failure, Scene, check, main
@@ -22,7 +23,7 @@ def kill_loop(kills, workers=1):
     print(f"  {kills} kills, seed {SEED} (TXNIC_SEED={SEED} repeats the moments)", flush=True)
     chance = random.Random(SEED)
     with Scene() as scene:
-        log = scene.path("log")
+        log = scene.log()
         config = scene.config(capacity=20000)
         node = scene.node(config, workers=workers, durability="sync", log=log).wait_ready()
         ledgers = {}
@@ -32,10 +33,11 @@ def kill_loop(kills, workers=1):
             first = workload not in ledgers
             run = Run(scene, workload, duration=30, records=ACCOUNTS, window=64, seed=chance.randrange(1, 1 << 30),
                       ledger=ledger, no_load=not first, give_up=1)
-            if first:
+            # The random moment: in most rounds under full load, in some while sessions open or balances are read.
+            under_load = first or chance.random() < 0.8
+            if under_load:
                 run.wait_started()
-            # The random moment itself: while the generator opens its sessions, surveys, or runs.
-            time.sleep(chance.uniform(0.1, 1.5))
+            time.sleep(chance.uniform(0.01, 0.5 if under_load else 1.5))
             node.kill()
             run.expect_node_lost()
             ledgers[workload] = ledger
@@ -55,16 +57,19 @@ def sessions_live_through_crashes():
     """One generator all the way: it keeps its sessions, sends again what was not answered; all counters are exact."""
     chance = random.Random(SEED + 1)
     with Scene() as scene:
-        log = scene.path("log")
+        log = scene.log()
         config = scene.config()
         node = scene.node(config, durability="sync", log=log).wait_ready()
-        run = Run(scene, "counter", duration=10, window=64)
+        run = Run(scene, "counter", duration=3600, window=64)
         run.wait_started()
         for kill in range(6):
             time.sleep(chance.uniform(0.05, 0.6))  # the random moment itself
             check(run.process.running(), f"the generator ended early\n{run.process.tail()}")
             node.kill()
+            start = len(run.process.lines)
             node = scene.node(config, durability="sync", log=log, name=f"node-{kill + 1}").wait_ready()
+            run.process.wait_line(r"\] counter +[1-9].* tx/s", 60, start)
+        run.process.signal(signal.SIGINT)
         run.expect_good()
         if run.unknown:
             raise Failure(f"{run.unknown} unknown outcomes, but every session was recovered\n{run.process.tail()}")

@@ -26,7 +26,7 @@ class Demo:
         self.scene = scene
         self.options = options
         self.rows = []   # (what, Run or None, remark)
-        self.log = scene.path("log")
+        self.log = scene.log()
         self.ledger = scene.path("ledger")
         self.accounts = 50_000 if options.quick else ACCOUNTS
 

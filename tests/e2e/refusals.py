@@ -64,8 +64,8 @@ def no_port():
 
 def too_little_memory():
     with Scene() as scene:
-        config = scene.config(capacity=50_000_000)
-        node = start(scene, ["--config", config], [memif("server", scene.socket())], memory_mib=128)
+        config = scene.config(capacity=10_000_000_000)
+        node = start(scene, ["--config", config], [memif("server", scene.socket())], memory_mib=256)
         expect(node, (3,), r"(?i)need \d+ MiB, have \d+")
 
 
@@ -77,7 +77,7 @@ def dry_run():
         node.expect_exit(0)
         for part in (r"shards: 4", r"capacity: 100000", r"base_port: 7700", r"idle_expiry_seconds: 300"):
             check(re.search(part, node.text()), f"--dry-run does not show '{part}'\n{node.tail()}")
-        log = scene.path("log")
+        log = scene.log()
         start(scene, ["--config", config, "--dry-run", "--durability", "sync", "--log-directory", log]).expect_exit(0)
         check(not os.path.exists(log), "--dry-run made the log directory")
         check(before == [], "the folder was not empty")
@@ -85,7 +85,7 @@ def dry_run():
 
 def second_node_on_a_log():
     with Scene() as scene:
-        log = scene.path("log")
+        log = scene.log()
         config = scene.config()
         first = scene.node(config, durability="sync", log=log, name="first").wait_ready()
         second = scene.node(config, durability="sync", log=log, devices=[memif("server", scene.socket("b.sock"))],
@@ -101,7 +101,7 @@ def second_node_on_a_log():
 
 def other_shard_count():
     with Scene() as scene:
-        log = scene.path("log")
+        log = scene.log()
         scene.node(scene.config("a.textproto", shards=4), durability="sync", log=log).wait_ready().stop()
         other = scene.node(scene.config("b.textproto", shards=8), durability="sync", log=log)
         expect(other, (2, 4), r"(?i)shard")

@@ -26,7 +26,7 @@ WORKLOADS = [
 
 def run_all(durability, workloads, workers=1):
     with Scene() as scene:
-        log = scene.path("log") if durability != "none" else None
+        log = scene.log() if durability != "none" else None
         node = scene.node(durability=durability, log=log, workers=workers).wait_ready()
         for workload, settings in workloads:
             run = Run(scene, workload, duration=DURATION, **settings)

@@ -5,8 +5,9 @@ import re
 import signal
 
 from lib.harness import Scene, check, main, read_json
+from lib.results import Run
 
-PORT_STATISTICS = r"-+ +(Forward|NIC|Port) statistics for port 0 +-+"
+PORT_STATISTICS = r"[-#]+ +(Forward|NIC) statistics for port 0 +[-#]+"
 
 
 def final_statistics(node):
@@ -21,8 +22,7 @@ def stop_with(number, load):
     with Scene() as scene:
         node = scene.node(arguments=["--json", scene.path("node.json")]).wait_ready()
         if load:
-            generator = scene.generator("rmw2", records=1000, duration=20)
-            generator.wait_line(r"committed|tx/s|/s", 30)
+            Run(scene, "rmw2", records=1000, duration=20).wait_started()
         node.signal(number)
         code = node.wait(30)
         check(code == 0, f"ended with {code}\n{node.tail()}")

@@ -7,7 +7,7 @@ from lib.results import Run, node_counter
 
 def several_workers(workers, durability):
     with Scene() as scene:
-        log = scene.path("log") if durability != "none" else None
+        log = scene.log() if durability != "none" else None
         node = scene.node(workers=workers, durability=durability, log=log,
                           arguments=["--json", scene.path("node.json")]).wait_ready()
         check(node.workers == workers, f"{node.workers} workers, expected {workers}")
@@ -29,7 +29,7 @@ def three_workers_sync():
 def restart_with_fewer_and_more():
     """A log that N workers wrote starts with M."""
     with Scene() as scene:
-        log = scene.path("log")
+        log = scene.log()
         ledger = scene.path("ledger")
         config = scene.config()
         for turn, workers in enumerate((2, 1, 4)):

@@ -22,6 +22,7 @@ from .process import Failure, Process
 SKIP = 77
 TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 NODE_MEMORY_MIB = 384
+WORKER_MEMORY_MIB = 96  # each further worker: packets, and answers that wait for the disk
 GENERATOR_MEMORY_MIB = 256
 
 CONFIG = """name: "e2e"
@@ -85,14 +86,14 @@ class Node(Process):
 
 class Scene:
     def __init__(self, build=None, huge=False, verbose=None, place=None):
-        """`place`: the folder to make the temporary one in, for logs that belong on a real disk."""
+        """`place`: where the folder for logs is made: on a real disk. Sockets stay in the other one: short paths."""
         self.build = build or os.environ.get("TXNIC_BUILD") or os.path.join(TOP, "build", "release")
         self.huge = huge
         self.verbose = bool(os.environ.get("TXNIC_VERBOSE")) if verbose is None else verbose
         self.place = place if place and os.access(place, os.W_OK) else None
         self.processes = []
         self.undo = []
-        self.folder = None
+        self.folder = self.disk = None
         self.count = 0
         self.signals = {}
 
@@ -100,8 +101,9 @@ class Scene:
     def __enter__(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             self.signals[number] = signal.signal(number, self._on_signal)
-        self.folder = tempfile.mkdtemp(prefix="txnic-", dir=self.place)
+        self.folder = tempfile.mkdtemp(prefix="txnic-")
         os.chmod(self.folder, 0o755)
+        self.disk = tempfile.mkdtemp(prefix="log-", dir=self.place) if self.place else self.folder
         return self
 
     @staticmethod
@@ -119,7 +121,8 @@ class Scene:
                     action()
                 except (OSError, subprocess.SubprocessError) as error:
                     print(f"clean-up: {error}", file=sys.stderr)
-            shutil.rmtree(self.folder, ignore_errors=True)
+            for folder in (self.folder, self.disk):
+                shutil.rmtree(folder, ignore_errors=True)
         finally:
             for number, handler in self.signals.items():
                 signal.signal(number, handler)
@@ -127,6 +130,10 @@ class Scene:
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def log(self, name="log"):
+        """Where a log directory may go."""
+        return os.path.join(self.disk, name)
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -137,7 +144,7 @@ class Scene:
         return self.write(name, CONFIG.format(shards=shards, capacity=capacity, sessions=sessions) + more)
 
     # ---- processes
-    def start(self, name, command, kind=Process, namespace=None, echo=None):
+    def start(self, name, command, kind=Process, namespace=None, echo=None, stdin=subprocess.DEVNULL):
         if namespace:
             command = ["ip", "netns", "exec", namespace, *command]
         if echo is None and self.verbose:
@@ -145,7 +152,7 @@ class Scene:
                 print(f"  {name}| {line}", file=sys.stderr, flush=True)
         # DPDK keeps its run-time files here, so that they go with the folder.
         environment = dict(os.environ, RUNTIME_DIRECTORY=self.folder)
-        process = kind(name, command, environment, echo=echo)
+        process = kind(name, command, environment, stdin, echo)
         self.processes.append(process)
         return process
 
@@ -163,9 +170,10 @@ class Scene:
     def socket(self, name="link.sock"):
         return self.path(name)
 
-    def node(self, config=None, workers=1, first_cpu=0, devices=None, memory_mib=NODE_MEMORY_MIB, idle="yield",
+    def node(self, config=None, workers=1, first_cpu=0, devices=None, memory_mib=None, idle="yield",
              durability=None, log=None, arguments=(), namespace=None, name="node", echo=None):
         """txnode; by default a memif server on the scene's socket. Not waited for."""
+        memory_mib = memory_mib or NODE_MEMORY_MIB + (workers - 1) * WORKER_MEMORY_MIB
         if devices is None:
             devices = [memif("server", self.socket())]
         command = [find_program(self.build, "txnode"), *self.eal(workers, first_cpu, memory_mib, devices), "--",

@@ -50,6 +50,11 @@ class Process:
     def pid(self):
         return self.popen.pid
 
+    def type(self, text):
+        """One line on its standard input (started with stdin=PIPE)."""
+        self.popen.stdin.write(text.encode() + b"\n")
+        self.popen.stdin.flush()
+
     def running(self):
         return self.popen.poll() is None
 
