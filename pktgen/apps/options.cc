@@ -77,6 +77,14 @@ bool set_idle(Options& o, const std::string& text) {
   return true;
 }
 
+bool set_checksums(Options& o, const std::string& text) {
+  if (text == "auto") o.checksums = Checksums::kAuto;
+  else if (text == "off") o.checksums = Checksums::kOff;
+  else if (text == "on") o.checksums = Checksums::kOn;
+  else return false;
+  return true;
+}
+
 bool set_transport(Options& o, const std::string& text) {
   if (text != "port" && text != "socket") return false;
   o.transport = text == "port" ? TransportKind::kPort : TransportKind::kSocket;
@@ -101,6 +109,8 @@ OptionGroup node_group() {
             number<uint32_t>(FIELD(queues), 1, dataplane::kTransportQueuesMax)},
            {"descriptors", "N", "packets in a ring of the DPDK port, each way (1024)",
             number<uint32_t>(FIELD(descriptors), 64, 32768)},
+           {"checksum", "auto|off|on", "UDP checksums over a DPDK port (auto: off towards software devices, else on)",
+            set_checksums},
            {"raw", nullptr, "the peer is no node: it sends our frames back with MACs swapped (testpmd macswap)",
             flag([](Options& o) { o.raw = true; })},
            {"give-up", "SECONDS", "end after so long without an answer (60)",
@@ -243,7 +253,7 @@ std::string hash_of(const Options& o) {
   const LoadSettings& l = o.load;
   char text[640];
   std::snprintf(text, sizeof text,
-                "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %u %u "
+                "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u %u "
                 "%.17g %.17g %.17g %llu",
                 w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta,
                 w.table, w.savings_table, w.checking_table, static_cast<long long>(w.initial_balance_cents),
@@ -251,7 +261,7 @@ std::string hash_of(const Options& o) {
                 static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
                 static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
                 static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport),
-                o.raw ? 1 : 0, o.do_load ? 1 : 0, o.queues, o.descriptors, o.rate, o.warmup_seconds, o.duration_seconds,
+                o.raw ? 1 : 0, o.do_load ? 1 : 0, static_cast<int>(o.checksums), o.queues, o.descriptors, o.rate, o.warmup_seconds, o.duration_seconds,
                 static_cast<unsigned long long>(o.transactions));
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(fnv1a(text)));

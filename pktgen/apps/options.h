@@ -13,6 +13,9 @@ namespace txnic::pktgen {
 
 enum class TransportKind : uint8_t { kPort, kSocket };
 
+// UDP checksums. Auto: none towards a port that is a software device, else the port's or software's.
+enum class Checksums : uint8_t { kAuto, kOff, kOn };
+
 struct Options {
   // Where.
   Endpoint node{0x0a630001, wire::kBasePortDefault};  // 10.99.0.1
@@ -23,6 +26,7 @@ struct Options {
   uint16_t port_id = 0;
   uint32_t queues = 1;
   uint32_t descriptors = 1024;
+  Checksums checksums = Checksums::kAuto;
   TransportKind transport = TransportKind::kPort;
   bool raw = false;
 

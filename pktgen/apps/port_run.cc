@@ -21,6 +21,18 @@ constexpr long kHousekeepingNs = 10'000'000;
 constexpr uint16_t kLocalPortFirst = 20'000;
 constexpr uint64_t kLocalPortCount = 30'000;
 
+// Asks the port what it is. A software device's other end is a process of this machine, and IPv4 lets a sender leave the
+// UDP checksum out; the answers then come without one, too.
+dataplane::ChecksumPolicy checksum_policy(const Options& o) {
+  if (o.checksums == Checksums::kOff) return dataplane::ChecksumPolicy::kOff;
+  const std::vector<uint16_t> ids = dataplane::available_ports();
+  dataplane::Port port;
+  std::string error;
+  const bool known = o.port_id < ids.size() && dataplane::examine_port(ids[o.port_id], {}, &port, &error);
+  if (o.checksums == Checksums::kAuto && known && port.is_virtual) return dataplane::ChecksumPolicy::kOff;
+  return dataplane::ChecksumPolicy::kAuto;
+}
+
 dataplane::TransportOptions transport_options(const Options& o) {
   dataplane::TransportOptions t;
   t.port_index = o.port_id;
@@ -33,6 +45,7 @@ dataplane::TransportOptions transport_options(const Options& o) {
   t.peer_base_port = o.node.port;
   t.rx_descriptors = t.tx_descriptors = o.descriptors;
   t.raw = o.raw;
+  t.checksum = checksum_policy(o);
   return t;
 }
 

@@ -187,7 +187,8 @@ class ModelNode final : public Transport {
   void execute(wire::Header h, const std::vector<std::byte>& message) {
     const auto opened = stamps_.find(h.session);
     if (opened == stamps_.end() || opened->second.first != h.stamp) {
-      return refuse(h, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kOldStamp), h.stamp);
+      return refuse(h, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kOldStamp),
+                    make_stamp(incarnation_, 0));
     }
     if (refuse_every != 0 && ++refusals_ % refuse_every == 0) {
       return refuse(h, Result::kBusy, static_cast<uint8_t>(BusyReason::kMemory), h.stamp);
