@@ -28,8 +28,8 @@ struct Found {
 struct Write {
   const std::byte* key;
   const std::byte* value;
-  uint64_t hash;        // table_hash
-  void* handle;         // Found::handle of the lookup: null = the key is absent
+  uint64_t hash;  // table_hash
+  void* handle;   // Found::handle of the lookup: null = the key is absent
   TableId table;
   uint16_t value_length;
   uint8_t key_length;
@@ -40,7 +40,7 @@ struct CommitRequest {
   SessionId session;
   Sequence sequence;
   Sequence watermark;
-  bool is_replay;       // static session: logged without an outcome
+  bool is_replay;  // static session: logged without an outcome
   uint32_t local_shard;
   std::span<const Write> writes;
 };
@@ -48,12 +48,11 @@ struct CommitRequest {
 // `local_shard` is shard / worker_count: the worker's own numbering.
 template <class B>
 concept Back = requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
-                        const std::byte* key, uint32_t key_length, const CommitRequest& request,
-                        Version version, SessionId session, Endpoint from, Stamp stamp, Sequence attempt,
-                        TimeNs now) {
+                        const std::byte* key, uint32_t key_length, const CommitRequest& request, Version version,
+                        SessionId session, Endpoint from, Stamp stamp, Sequence attempt, TimeNs now) {
   { constant.knows_table(table) } -> std::same_as<bool>;
-  { constant.prefetch_bucket(local_shard, hash) };
-  { constant.prefetch_record(local_shard, hash) };
+  {constant.prefetch_bucket(local_shard, hash)};
+  {constant.prefetch_record(local_shard, hash)};
   { back.find(local_shard, table, key, key_length, hash) } -> std::same_as<Found>;
   // kNone if commit() of this request cannot fail; else why not.
   { back.can_commit(request) } -> std::same_as<BusyReason>;

@@ -25,7 +25,7 @@ namespace txnic::offload {
 struct FrontConfig {
   uint32_t worker = 0;
   uint32_t worker_count = 1;
-  uint32_t shard_count = 1;      // of the node; shard s belongs to worker s % worker_count
+  uint32_t shard_count = 1;  // of the node; shard s belongs to worker s % worker_count
   uint32_t incarnation = 1;
   uint16_t base_port = wire::kBasePortDefault;
   Durability durability = Durability::kNone;
@@ -43,11 +43,11 @@ enum class Action : uint8_t {
 // One message of a burst. `message` is read, and the answer written over it (up to `room` bytes).
 struct Request {
   std::byte* message = nullptr;
-  void* handle = nullptr;    // the caller's, given back by release()
+  void* handle = nullptr;  // the caller's, given back by release()
   Endpoint from;
   uint32_t length = 0;
   uint32_t room = 0;
-  bool is_passed = false;    // came by kPass from the worker before
+  bool is_passed = false;  // came by kPass from the worker before
   // the front's answer:
   Action action = Action::kDrop;
   uint8_t to_worker = 0;
@@ -65,13 +65,13 @@ struct Released {
 
 // One writer; read by others at any time as plain statistics.
 struct FrontCounters {
-  uint64_t requests = 0;               // EXECUTE messages judged here (not forwarded)
+  uint64_t requests = 0;                         // EXECUTE messages judged here (not forwarded)
   std::array<uint64_t, kResultCount> results{};  // answers by result, duplicates and replays not counted
-  uint64_t read_only = 0;              // of the committed ones: without writes
-  uint64_t duplicates = 0;             // answered from the window
-  uint64_t replays = 0;                // executed for static replay sessions
-  uint64_t forwarded = 0;              // arrived at the wrong worker
-  uint64_t held = 0;                   // answers that waited for the disk
+  uint64_t read_only = 0;                        // of the committed ones: without writes
+  uint64_t duplicates = 0;                       // answered from the window
+  uint64_t replays = 0;                          // executed for static replay sessions
+  uint64_t forwarded = 0;                        // arrived at the wrong worker
+  uint64_t held = 0;                             // answers that waited for the disk
   uint64_t echoes = 0;
   uint64_t challenges = 0, opens = 0, reopens = 0, stale_opens = 0, closes = 0, expired = 0;
   std::array<uint64_t, wire::kParseErrorCount> parse_errors{};
@@ -99,7 +99,7 @@ class Front {
     wire::Header header;
     uint32_t first_operation = 0;
     uint16_t local_shard = 0;
-    bool runs = false;    // goes on to execute
+    bool runs = false;  // goes on to execute
     bool writes = false;
   };
   struct Held {
@@ -149,9 +149,7 @@ class Front {
   void answer(Request& request, Lsn depends_on);
   void hold(Request& request, Lsn depends_on, Action action);
   static wire::Type reply_type(uint8_t request_type);
-  uint32_t reply_room(const Request& request) const {
-    return std::min(request.room, limits::kMessageBytesMax);
-  }
+  uint32_t reply_room(const Request& request) const { return std::min(request.room, limits::kMessageBytesMax); }
 
   const FrontConfig config_;
   B* const back_;

@@ -37,7 +37,8 @@ std::string mib(uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1)
 }  // namespace
 
 Engine::Engine(const control::NodeConfig& config, uint32_t workers) : config_(config), workers_(workers) {
-  for (const control::TableConfig& table : config_.tables) tables_.push_back({table.id, shard_capacity(table.capacity)});
+  for (const control::TableConfig& table : config_.tables)
+    tables_.push_back({table.id, shard_capacity(table.capacity)});
   for (uint32_t shard = 0; shard < config_.shards; ++shard) {
     shards_.push_back(std::make_unique<storage::Shard>());
     workers_[shard % workers].shards.push_back(shards_.back().get());
@@ -61,8 +62,8 @@ uint64_t Engine::bytes_per_shard() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i < tables_.size(); ++i) {
     const control::TableConfig& table = config_.tables[i];
-    bytes += storage::shard_memory_bytes(tables_[i].capacity, static_cast<uint32_t>(sizeof(storage::Record)) +
-                                                                  table.key_bytes + table.value_bytes);
+    bytes += storage::shard_memory_bytes(
+        tables_[i].capacity, static_cast<uint32_t>(sizeof(storage::Record)) + table.key_bytes + table.value_bytes);
   }
   return std::max(bytes, storage::Shard::kMinimumBytes);
 }
@@ -114,15 +115,17 @@ StartError Engine::open_disk(const std::function<void(const std::string&)>& say)
   if (!log::open_disk(config_.log.directory, config_.log.io_uring, &disk_, &error)) return {error, kExitLog};
   const log::Errno locked = disk_->lock();
   if (locked == EWOULDBLOCK) {
-    return {config_.log.directory + ": another node uses this log directory; stop it, or give this one its own with "
-                                    "--log-directory",
+    return {config_.log.directory +
+                ": another node uses this log directory; stop it, or give this one its own with "
+                "--log-directory",
             kExitLog};
   }
   if (locked != 0) return {config_.log.directory + ": cannot lock: " + log::errno_text(locked), kExitLog};
   if (!log::next_incarnation(*disk_, &incarnation_, &error)) return {error, kExitLog};
   if (incarnation_ > kIncarnationMax) {
-    return {config_.log.directory + ": this log has been started 65535 times, and versions have no room for more; "
-                                    "load the data into a new log directory",
+    return {config_.log.directory +
+                ": this log has been started 65535 times, and versions have no room for more; "
+                "load the data into a new log directory",
             kExitLog};
   }
   say("log: " + config_.log.directory + ", " + disk_->describe() + ", durability " +
@@ -140,8 +143,8 @@ StartError Engine::recover(TimeNs now, const std::function<void(const std::strin
   const bool terminal = isatty(STDERR_FILENO) != 0;
   options.progress = [terminal](const log::RecoveryProgress& p) {
     if (!terminal) return;
-    const double percent = p.bytes_total == 0 ? 100 : 100.0 * static_cast<double>(p.bytes_read) /
-                                                          static_cast<double>(p.bytes_total);
+    const double percent =
+        p.bytes_total == 0 ? 100 : 100.0 * static_cast<double>(p.bytes_read) / static_cast<double>(p.bytes_total);
     std::fprintf(stderr, "\rrecovery: %.0f %% of %s, %llu records", percent, mib(p.bytes_total).c_str(),
                  static_cast<unsigned long long>(p.records));
     if (p.bytes_read >= p.bytes_total) std::fputc('\n', stderr);
@@ -152,8 +155,8 @@ StartError Engine::recover(TimeNs now, const std::function<void(const std::strin
   clock_gettime(CLOCK_MONOTONIC, &end);
   if (const std::string why = state.why_stopped(); !why.empty()) return {"recovery: " + why, kExitLog};
   if (!report.ok) return {"recovery: " + report.error, kExitLog};
-  const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
-                         static_cast<double>(end.tv_nsec - begin.tv_nsec) / 1e9;
+  const double seconds =
+      static_cast<double>(end.tv_sec - begin.tv_sec) + static_cast<double>(end.tv_nsec - begin.tv_nsec) / 1e9;
   char line[256];
   std::snprintf(line, sizeof line,
                 "recovery: %llu records, %s in %.3f s (%.2f million records/s, %.0f MB/s), %llu sessions%s",
@@ -254,7 +257,8 @@ std::string Engine::failure() const {
       const log::Errno error = worker.log->last_error();
       return std::string("writing the log failed: ") +
              (error != 0 ? log::errno_text(error) : keeper_->statistics().last_error.c_str()) +
-             "; what is not acknowledged may be lost, what is acknowledged is on disk. Check the disk, then start again";
+             "; what is not acknowledged may be lost, what is acknowledged is on disk. Check the disk, then start "
+             "again";
     }
   }
   return keeper_->failed() ? "the log's keeper failed: " + keeper_->statistics().last_error : "";

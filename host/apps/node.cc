@@ -86,9 +86,15 @@ dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
   plane.tx_descriptors = config_.network.tx_descriptors;
   plane.burst = config_.network.burst;
   switch (config_.network.checksum) {
-    case control::Checksum::kAuto: plane.checksum = dataplane::ChecksumPolicy::kAuto; break;
-    case control::Checksum::kOff: plane.checksum = dataplane::ChecksumPolicy::kOff; break;
-    case control::Checksum::kSoftware: plane.checksum = dataplane::ChecksumPolicy::kSoftware; break;
+    case control::Checksum::kAuto:
+      plane.checksum = dataplane::ChecksumPolicy::kAuto;
+      break;
+    case control::Checksum::kOff:
+      plane.checksum = dataplane::ChecksumPolicy::kOff;
+      break;
+    case control::Checksum::kSoftware:
+      plane.checksum = dataplane::ChecksumPolicy::kSoftware;
+      break;
   }
   plane.idle = options_.idle;
   return plane;
@@ -132,8 +138,8 @@ int Node::make_modes() {
   for (uint32_t w = 0; w < plane_->worker_count(); ++w) {
     dataplane::WorkerCounters* const counters = &plane_->counters(w);
     if (engine_ != nullptr) {
-      modes_.push_back(std::make_unique<dataplane::TxnMode<back::HostBack>>(engine_->front(w), engine_->back(w),
-                                                                            reasons, counters));
+      modes_.push_back(
+          std::make_unique<dataplane::TxnMode<back::HostBack>>(engine_->front(w), engine_->back(w), reasons, counters));
     } else {
       modes_.push_back(dataplane::make_mode(options_.mode, {w, plane_->worker_count(), counters}, &error));
       if (modes_.back() == nullptr) return fail(kExitUsage, error);
@@ -200,9 +206,9 @@ std::string Node::json() const {
   char hash[24];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(config_.hash));
   std::string out = "{\"node\": " + json_string(config_.name) + ", \"version\": " + json_string(kVersion) +
-                    ", \"commit\": " + json_string(kCommit) + ", \"config_hash\": \"" + hash + "\", \"mode\": " +
-                    json_string(options_.mode) + ", \"durability\": " +
-                    json_string(control::durability_name(config_.log.durability)) +
+                    ", \"commit\": " + json_string(kCommit) + ", \"config_hash\": \"" + hash +
+                    "\", \"mode\": " + json_string(options_.mode) +
+                    ", \"durability\": " + json_string(control::durability_name(config_.log.durability)) +
                     ", \"dataplane\": " + dataplane::to_json(dataplane::read_totals(*plane_));
   if (engine_ != nullptr) {
     out += ", \"incarnation\": " + std::to_string(engine_->incarnation()) +
@@ -241,9 +247,10 @@ int dry_run(const control::NodeConfig& config, const Options& options, const dat
   const Engine engine(config, 1);
   std::string eal;
   for (const std::string& word : line.eal) eal += (eal.empty() ? "" : " ") + word;
-  std::printf("\n# mode %s; configuration hash %016llx; memory for store and sessions %llu MiB (one worker)\n# EAL: %s\n",
-              options.mode.c_str(), static_cast<unsigned long long>(config.hash),
-              static_cast<unsigned long long>((engine.region_bytes() >> 20) + 1), eal.c_str());
+  std::printf(
+      "\n# mode %s; configuration hash %016llx; memory for store and sessions %llu MiB (one worker)\n# EAL: %s\n",
+      options.mode.c_str(), static_cast<unsigned long long>(config.hash),
+      static_cast<unsigned long long>((engine.region_bytes() >> 20) + 1), eal.c_str());
   return kExitOk;
 }
 
@@ -270,7 +277,8 @@ int run_node(int argc, char** argv) {
   }
   if (!options.check_log_directory.empty()) return check_log(options.check_log_directory);
   if (options.config_file.empty()) {
-    return fail(kExitUsage, "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");
+    return fail(kExitUsage,
+                "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");
   }
   const control::LoadResult loaded =
       control::load_file(options.config_file, {options.durability, options.log_directory});

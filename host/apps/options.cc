@@ -12,8 +12,19 @@
 namespace txnic::apps {
 namespace {
 
-enum : int { kConfig = 256, kMode, kIdle, kStatsPeriod, kDurability, kLogDirectory, kJson, kCheckLog, kDryRun, kHelp,
-             kVersion };
+enum : int {
+  kConfig = 256,
+  kMode,
+  kIdle,
+  kStatsPeriod,
+  kDurability,
+  kLogDirectory,
+  kJson,
+  kCheckLog,
+  kDryRun,
+  kHelp,
+  kVersion
+};
 
 constexpr option kLongOptions[] = {
     {"config", required_argument, nullptr, kConfig},
@@ -38,14 +49,16 @@ std::string bad_value(const char* option, const std::string& value, const char* 
 std::string take(int code, Options& options) {
   const std::string value = optarg == nullptr ? "" : optarg;
   switch (code) {
-    case kConfig: options.config_file = value; return {};
+    case kConfig:
+      options.config_file = value;
+      return {};
     case kMode:
       options.mode = value;
       if (value == "txn" || value == "echo" || value == "drop") return {};
       return bad_value("--mode", value, "txn, echo or drop");
     case kIdle:
       return dataplane::parse_idle(value.c_str(), &options.idle) ? ""
-                                                                : bad_value("--idle", value, "poll, yield or sleep");
+                                                                 : bad_value("--idle", value, "poll, yield or sleep");
     case kStatsPeriod: {
       errno = 0;
       char* end = nullptr;
@@ -59,13 +72,26 @@ std::string take(int code, Options& options) {
     case kDurability:
       options.durability = control::durability_from_name(value);
       return options.durability ? "" : bad_value("--durability", value, "none, async or sync");
-    case kLogDirectory: options.log_directory = value; return {};
-    case kJson: options.json_file = value; return {};
-    case kCheckLog: options.check_log_directory = value; return {};
-    case kDryRun: options.dry_run = true; return {};
-    case kHelp: options.help = true; return {};
-    case kVersion: options.version = true; return {};
-    default: return "internal: option without a handler";
+    case kLogDirectory:
+      options.log_directory = value;
+      return {};
+    case kJson:
+      options.json_file = value;
+      return {};
+    case kCheckLog:
+      options.check_log_directory = value;
+      return {};
+    case kDryRun:
+      options.dry_run = true;
+      return {};
+    case kHelp:
+      options.help = true;
+      return {};
+    case kVersion:
+      options.version = true;
+      return {};
+    default:
+      return "internal: option without a handler";
   }
 }
 

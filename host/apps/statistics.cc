@@ -25,11 +25,11 @@ struct Field {
 
 std::vector<Field> front_fields(const EngineStatistics& s) {
   const offload::FrontCounters& f = s.front;
-  return {{"requests", f.requests},   {"read_only", f.read_only}, {"duplicates", f.duplicates},
-          {"replays", f.replays},     {"forwarded", f.forwarded}, {"held", f.held},
-          {"held_now", s.held_now},   {"echoes", f.echoes},       {"challenges", f.challenges},
-          {"opens", f.opens},         {"reopens", f.reopens},     {"stale_opens", f.stale_opens},
-          {"closes", f.closes},       {"expired", f.expired},     {"sessions", s.sessions}};
+  return {{"requests", f.requests}, {"read_only", f.read_only}, {"duplicates", f.duplicates},
+          {"replays", f.replays},   {"forwarded", f.forwarded}, {"held", f.held},
+          {"held_now", s.held_now}, {"echoes", f.echoes},       {"challenges", f.challenges},
+          {"opens", f.opens},       {"reopens", f.reopens},     {"stale_opens", f.stale_opens},
+          {"closes", f.closes},     {"expired", f.expired},     {"sessions", s.sessions}};
 }
 
 std::vector<Field> log_fields(const EngineStatistics& s) {
@@ -65,9 +65,9 @@ std::string lower(const char* text) {
 }
 
 double bytes_per_record(const storage::ShardStatistics& store) {
-  return store.records == 0 ? 0
-                            : static_cast<double>(store.used_bytes - store.payload_bytes) /
-                                  static_cast<double>(store.records);
+  return store.records == 0
+             ? 0
+             : static_cast<double>(store.used_bytes - store.payload_bytes) / static_cast<double>(store.records);
 }
 
 }  // namespace
@@ -138,8 +138,8 @@ std::string to_text(const EngineStatistics& s) {
   }
   for (uint32_t i = 1; i < wire::kParseErrorCount; ++i) {
     if (s.front.parse_errors[i] != 0) {
-      out += format("  malformed %-12s %20" PRIu64 "\n", name(static_cast<wire::ParseError>(i)),
-                    s.front.parse_errors[i]);
+      out +=
+          format("  malformed %-12s %20" PRIu64 "\n", name(static_cast<wire::ParseError>(i)), s.front.parse_errors[i]);
     }
   }
   out += format("  store: %" PRIu64 " records, load %.2f, %.1f bytes a record beside key and value, %" PRIu64
@@ -147,8 +147,8 @@ std::string to_text(const EngineStatistics& s) {
                 s.store.records, s.store.load(), bytes_per_record(s.store), s.store.used_bytes >> 20,
                 s.store.memory_bytes >> 20, s.store.splits);
   if (s.has_log) {
-    out += format("  log: %" PRIu64 " records in %" PRIu64 " groups, %" PRIu64 " MiB written, longest write %.1f ms, %" PRIu64
-                  " appends refused; %" PRIu64 " checkpoints\n",
+    out += format("  log: %" PRIu64 " records in %" PRIu64 " groups, %" PRIu64
+                  " MiB written, longest write %.1f ms, %" PRIu64 " appends refused; %" PRIu64 " checkpoints\n",
                   s.log.records, s.log.groups, s.log.written_bytes >> 20,
                   static_cast<double>(s.log.longest_write_ns) / 1e6, s.log.full, s.keeper.checkpoints);
     if (!s.keeper.last_error.empty()) out += "  log trouble: " + s.keeper.last_error + "\n";
@@ -179,13 +179,12 @@ std::string to_json(const EngineStatistics& s) {
                 s.store.memory_bytes, s.store.splits, s.store.load(), bytes_per_record(s.store));
   out += ", \"tables\": {";
   for (size_t i = 0; i < s.table_records.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + json_string(s.table_records[i].first) +
-           format(": %" PRIu64, s.table_records[i].second);
+    out +=
+        (i == 0 ? "" : ", ") + json_string(s.table_records[i].first) + format(": %" PRIu64, s.table_records[i].second);
   }
   out += "}";
   if (s.has_log) {
-    out += ", \"log\": " + json_object(log_fields(s)) +
-           ", \"log_trouble\": " + json_string(s.keeper.last_error);
+    out += ", \"log\": " + json_object(log_fields(s)) + ", \"log_trouble\": " + json_string(s.keeper.last_error);
   }
   return out + "}";
 }

@@ -9,8 +9,8 @@ namespace {
 // Worst case of the buckets of one step: every record of the largest size would not fit a buffer at once, so a step
 // asks for room bucket by bucket and repeats the bucket that did not fit. Rows may be written twice; redo is exact.
 bool write_row(log::CheckpointWriter& part, ShardId shard, const storage::Record& record) {
-  const uint32_t bytes = static_cast<uint32_t>(sizeof(log::RecordHeader)) +
-                         log::write_bytes(record.key_length, record.value_length);
+  const uint32_t bytes =
+      static_cast<uint32_t>(sizeof(log::RecordHeader)) + log::write_bytes(record.key_length, record.value_length);
   std::byte* at = part.reserve(bytes);
   if (at == nullptr) return false;
   store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kRow), 1, shard, record.version, 0, 0, 0});
@@ -38,10 +38,14 @@ uint32_t CheckpointFeed::step(const HostBack& back) {
   if (part_ == nullptr) return 0;
   part_->poll();
   switch (phase_) {
-    case Phase::kShards: return write_shards(back);
-    case Phase::kSessions: return write_sessions(back);
-    case Phase::kRows: return write_rows(back);
-    case Phase::kFinish: break;
+    case Phase::kShards:
+      return write_shards(back);
+    case Phase::kSessions:
+      return write_sessions(back);
+    case Phase::kRows:
+      return write_rows(back);
+    case Phase::kFinish:
+      break;
   }
   if (part_->done() || part_->failed()) part_ = nullptr;
   return 0;
@@ -94,9 +98,9 @@ uint32_t CheckpointFeed::write_sessions(const HostBack& back) {
       const Outcome& outcome = table.entry(session, local, outcome_ % window);
       // An abort that was told needs no record: a duplicate from before the restart carries an old stamp.
       if (outcome.key == 0 || outcome.result() != Result::kCommitted) continue;
-      if (!write_header(*part_, {kHeaderBytes, static_cast<uint8_t>(log::RecordType::kOutcome), 0,
-                                 back.global_shard(local), outcome.version, session->id, outcome.key,
-                                 session->watermark})) {
+      if (!write_header(*part_,
+                        {kHeaderBytes, static_cast<uint8_t>(log::RecordType::kOutcome), 0, back.global_shard(local),
+                         outcome.version, session->id, outcome.key, session->watermark})) {
         return looked_at;
       }
     }

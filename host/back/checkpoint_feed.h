@@ -34,11 +34,11 @@ class CheckpointFeed {
 
   log::CheckpointWriter* part_ = nullptr;
   Phase phase_ = Phase::kShards;
-  uint32_t shard_ = 0;        // local shard in work
-  uint32_t session_ = 0;      // session slot in work
-  uint32_t outcome_ = 0;      // window entry in work, over all local shards of the session
+  uint32_t shard_ = 0;    // local shard in work
+  uint32_t session_ = 0;  // session slot in work
+  uint32_t outcome_ = 0;  // window entry in work, over all local shards of the session
   bool session_written_ = false;
-  uint64_t cursor_ = 0;       // bucket
+  uint64_t cursor_ = 0;  // bucket
 };
 
 }  // namespace txnic::back

@@ -43,8 +43,8 @@ bool HostBack::log_session_close(SessionId session) {
   constexpr uint32_t bytes = sizeof(log::RecordHeader);
   std::byte* const at = log_->reserve(bytes);
   if (at == nullptr) return false;
-  store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionClose), 0, 0xffff, 0, session, 0,
-                              0});
+  store(at,
+        log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionClose), 0, 0xffff, 0, session, 0, 0});
   log_->append(bytes);
   return true;
 }

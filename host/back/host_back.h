@@ -30,8 +30,8 @@ struct HostBackConfig {
 
 class HostBack {
  public:
-  // `log` and `keeper` are null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session table.
-  // All of them outlive this.
+  // `log` and `keeper` are null with Durability::kNone. `shards`: the worker's, in local order; `sessions`: its session
+  // table. All of them outlive this.
   HostBack(const HostBackConfig& config, std::span<const storage::Table> tables, std::vector<storage::Shard*> shards,
            log::WorkerLog* log, log::Keeper* keeper, SessionTable* sessions);
 
@@ -87,7 +87,7 @@ class HostBack {
   std::vector<Version> durable_versions_;  // newest durable version; follows group by group
   std::byte* reserved_ = nullptr;          // between can_commit() and commit()
   uint32_t reserved_bytes_ = 0;
-  CheckpointFeed checkpoint_;              // fills this worker's part of a checkpoint, in poll()
+  CheckpointFeed checkpoint_;  // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;
 };
 

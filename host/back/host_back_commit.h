@@ -25,9 +25,11 @@ inline bool HostBack::has_room(const offload::CommitRequest& request) const {
 }
 
 inline BusyReason HostBack::can_commit(const offload::CommitRequest& request) {
-  if (!has_room(request)) [[unlikely]] return BusyReason::kMemory;
+  if (!has_room(request)) [[unlikely]]
+    return BusyReason::kMemory;
   // 2^48 commits of one shard in one incarnation: a restart takes a new incarnation.
-  if (((current_versions_[request.local_shard] + 1) << 16) == 0) [[unlikely]] return BusyReason::kMemory;
+  if (((current_versions_[request.local_shard] + 1) << 16) == 0) [[unlikely]]
+    return BusyReason::kMemory;
   if (log_ == nullptr) return BusyReason::kNone;
   reserved_bytes_ = record_bytes(request);
   reserved_ = log_->reserve(reserved_bytes_);

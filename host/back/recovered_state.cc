@@ -123,8 +123,7 @@ std::string RecoveredState::fill(uint32_t worker, uint32_t worker_count, TimeNs 
 }
 
 void RecoveredState::prefetch(ShardId shard, TableId table, Bytes key) {
-  streams_[shard].shard->prefetch_bucket(
-      table_hash(hash_key(key.data(), static_cast<uint32_t>(key.size())), table));
+  streams_[shard].shard->prefetch_bucket(table_hash(hash_key(key.data(), static_cast<uint32_t>(key.size())), table));
 }
 
 std::string RecoveredState::why_stopped() const {

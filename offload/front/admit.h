@@ -15,10 +15,13 @@ inline Session* Front<B>::admit(Request& request, const Parsed& parsed, TimeNs n
     refuse(request, header, Result::kBadSession, static_cast<uint8_t>(reason));
     return static_cast<Session*>(nullptr);
   };
-  if (session == nullptr) [[unlikely]] return refuse_session(BadSessionReason::kUnknown);
+  if (session == nullptr) [[unlikely]]
+    return refuse_session(BadSessionReason::kUnknown);
   if (!session->is_static) {
-    if (session->stamp != header.stamp) [[unlikely]] return refuse_session(BadSessionReason::kOldStamp);
-    if (session->opened_from != request.from) [[unlikely]] return refuse_session(BadSessionReason::kWrongAddress);
+    if (session->stamp != header.stamp) [[unlikely]]
+      return refuse_session(BadSessionReason::kOldStamp);
+    if (session->opened_from != request.from) [[unlikely]]
+      return refuse_session(BadSessionReason::kWrongAddress);
   }
   session->last_seen_ns = now;
   // Every executed request may have to wait for the disk: refuse before anything is done.

@@ -111,7 +111,7 @@ void Front<B>::close(Request& request, const wire::Header& header) {
   if (!request.is_passed) {
     const bool known = session != nullptr && !session->is_static;
     if (!known || session->stamp != header.stamp || session->opened_from != request.from) {
-      const auto reason = !known ? BadSessionReason::kUnknown
+      const auto reason = !known                           ? BadSessionReason::kUnknown
                           : session->stamp != header.stamp ? BadSessionReason::kOldStamp
                                                            : BadSessionReason::kWrongAddress;
       refuse(request, header, Result::kBadSession, static_cast<uint8_t>(reason));

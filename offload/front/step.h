@@ -102,7 +102,7 @@ template <Back B>
 inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
   if (!parsed.runs) return;
   switch (static_cast<wire::Type>(parsed.header.type)) {
-    [[likely]] case wire::Type::kExecute: {
+    [[likely]] case wire::Type::kExecute : {
       Session* session = admit(request, parsed, now);
       if (session == nullptr) return;
       if (parsed.writes) {
@@ -119,9 +119,14 @@ inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
       request.action = Action::kReply;
       ++counters_.echoes;
       return;
-    case wire::Type::kOpen: open(request, parsed.header, now); return;
-    case wire::Type::kClose: close(request, parsed.header); return;
-    default: return;
+    case wire::Type::kOpen:
+      open(request, parsed.header, now);
+      return;
+    case wire::Type::kClose:
+      close(request, parsed.header);
+      return;
+    default:
+      return;
   }
 }
 

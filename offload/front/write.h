@@ -14,7 +14,7 @@ inline void Front<B>::execute_write(Request& request, const Parsed& parsed, Sess
   Verdict verdict = evaluate(parsed, reply_room(request));
   if (verdict.result == Result::kCommitted) [[likely]] {
     const uint32_t count = collect_writes(parsed);
-    const CommitRequest commit{session.id, parsed.header.sequence, session.watermark, session.is_static_replay,
+    const CommitRequest commit{session.id,         parsed.header.sequence, session.watermark, session.is_static_replay,
                                parsed.local_shard, {writes_.data(), count}};
     const BusyReason busy = back_->can_commit(commit);
     if (busy != BusyReason::kNone) [[unlikely]] {
@@ -51,7 +51,8 @@ inline void Front<B>::look_up(const Parsed& parsed) {
     const wire::Operation& operation = operations[i];
     uint32_t first = i;
     for (uint32_t j = 0; j < i; ++j) {
-      if (hashes[j] != hashes[i]) [[likely]] continue;
+      if (hashes[j] != hashes[i]) [[likely]]
+        continue;
       if (operations[j].table == operation.table && operations[j].key_length == operation.key_length &&
           std::memcmp(operations[j].key, operation.key, operation.key_length) == 0) {
         first = key_of_[j];
@@ -63,7 +64,8 @@ inline void Front<B>::look_up(const Parsed& parsed) {
       found_[i] = found_[first];
       continue;
     }
-    const Found found = back_->find(parsed.local_shard, operation.table, operation.key, operation.key_length, hashes[i]);
+    const Found found =
+        back_->find(parsed.local_shard, operation.table, operation.key, operation.key_length, hashes[i]);
     found_[i] = found;
     keys_[i] = {found.value, found.value_length, found.present(), false};
   }
@@ -98,7 +100,8 @@ inline typename Front<B>::Verdict Front<B>::apply_operation(const wire::Operatio
   KeyState& key = keys_[key_of_[i]];
   switch (static_cast<wire::Code>(operation.code)) {
     case wire::Code::kGet:
-    case wire::Code::kCheck: return {};
+    case wire::Code::kCheck:
+      return {};
     case wire::Code::kInsert:
       if (key.present) return {Result::kExists, 0, 0};
       [[fallthrough]];
@@ -153,8 +156,9 @@ inline uint32_t Front<B>::collect_writes(const Parsed& parsed) {
     const KeyState& key = keys_[i];
     if (!key.written || (!key.present && !found_[i].present())) continue;
     const wire::Operation& operation = operations[i];
-    writes_[count++] = {operation.key, key.value, hashes_[parsed.first_operation + i], found_[i].handle,
-                        operation.table, static_cast<uint16_t>(key.value_length), operation.key_length, !key.present};
+    writes_[count++] = {operation.key,        key.value,       hashes_[parsed.first_operation + i],
+                        found_[i].handle,     operation.table, static_cast<uint16_t>(key.value_length),
+                        operation.key_length, !key.present};
   }
   return count;
 }

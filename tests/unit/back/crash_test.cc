@@ -124,8 +124,8 @@ class World {
         rig_.deliver(flight.worker, flight.client, std::move(flight.message));
       } else {
         Client& client = clients_[flight.client.port - 1000];
-        handle(client, client.machine.on_message(now_, flight.message.data(),
-                                                 static_cast<uint32_t>(flight.message.size())));
+        handle(client,
+               client.machine.on_message(now_, flight.message.data(), static_cast<uint32_t>(flight.message.size())));
       }
     }
     if (rig_.running()) rig_.step(now_);

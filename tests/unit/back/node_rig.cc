@@ -33,9 +33,8 @@ bool NodeRig::start(uint32_t workers, TimeNs now) {
   workers_ = std::vector<Worker>(workers);
   for (uint32_t s = 0; s < config_.shards; ++s) workers_[s % workers].shards.push_back(shards_[s].get());
   for (Worker& worker : workers_) {
-    const SessionLimits limits{.sessions = config_.sessions,
-                               .window = config_.window,
-                               .shards = static_cast<uint32_t>(worker.shards.size())};
+    const SessionLimits limits{
+        .sessions = config_.sessions, .window = config_.window, .shards = static_cast<uint32_t>(worker.shards.size())};
     worker.sessions.init(limits, worker.session_memory.make(SessionTable::memory_bytes(limits)));
   }
   if (durable && !recover(workers, now)) {
@@ -114,14 +113,21 @@ void NodeRig::deliver(uint32_t worker, Endpoint from, std::vector<std::byte> mes
 void NodeRig::settle(offload::Action action, uint32_t to_worker, uint32_t reply_length, Message* raw) {
   std::unique_ptr<Message> message(raw);
   switch (action) {
-    case offload::Action::kDrop: return;
+    case offload::Action::kDrop:
+      return;
     case offload::Action::kReply:
       message->bytes.resize(reply_length);
       reply_(message->from, std::move(message->bytes));
       return;
-    case offload::Action::kHold: held_[raw] = std::move(message); return;
-    case offload::Action::kPass: message->is_passed = true; [[fallthrough]];
-    case offload::Action::kForward: workers_[to_worker].inbox.push_back(std::move(message)); return;
+    case offload::Action::kHold:
+      held_[raw] = std::move(message);
+      return;
+    case offload::Action::kPass:
+      message->is_passed = true;
+      [[fallthrough]];
+    case offload::Action::kForward:
+      workers_[to_worker].inbox.push_back(std::move(message));
+      return;
   }
 }
 
@@ -134,8 +140,12 @@ void NodeRig::run_worker(uint32_t w, TimeNs now) {
     messages[count] = worker.inbox.front().release();
     worker.inbox.pop_front();
     Message& message = *messages[count];
-    burst[count] = {.message = message.bytes.data(), .handle = &message, .from = message.from,
-                    .length = message.length, .room = limits::kMessageBytesMax, .is_passed = message.is_passed};
+    burst[count] = {.message = message.bytes.data(),
+                    .handle = &message,
+                    .from = message.from,
+                    .length = message.length,
+                    .room = limits::kMessageBytesMax,
+                    .is_passed = message.is_passed};
   }
   worker.front->step({burst.data(), count}, now);
   for (uint32_t i = 0; i < count; ++i) {

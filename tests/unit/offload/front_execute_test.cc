@@ -64,7 +64,11 @@ TEST_F(FrontExecute, BusinessResults) {
       {"add absent", [](auto& b) { b.add(1, bytes("zz"), 1); }, Result::kNotFound},
       {"below floor", [](auto& b) { b.add_with_floor(1, bytes("n"), -11, 0); }, Result::kBelowFloor},
       {"at floor", [](auto& b) { b.add_with_floor(1, bytes("n"), -10, 0); }, Result::kCommitted},
-      {"check of another version", [](auto& b) { b.check(1, bytes("n"), 12345, 0); b.put(1, bytes("y"), bytes("y")); },
+      {"check of another version",
+       [](auto& b) {
+         b.check(1, bytes("n"), 12345, 0);
+         b.put(1, bytes("y"), bytes("y"));
+       },
        Result::kCheckFailed},
       {"read set changed", [](auto& b) { b.check(1, bytes("n"), 12345, wire::kReadSet); }, Result::kConflict},
       {"expected version", [](auto& b) { b.put_if(1, bytes("n"), bytes("x"), 12345); }, Result::kConflict},
@@ -94,11 +98,11 @@ TEST_F(FrontExecute, AddOfWrongSizeOrOverflowIsTooLarge) {
 TEST_F(FrontExecute, ReadsItsOwnWritesInOrder) {
   put("k", number(5));
   auto b = builder();
-  b.get(1, bytes("k"));             // 5, old version
-  b.add(1, bytes("k"), 10);         // 15
-  b.get(1, bytes("k"));             // 15, commit version
+  b.get(1, bytes("k"));      // 5, old version
+  b.add(1, bytes("k"), 10);  // 15
+  b.get(1, bytes("k"));      // 15, commit version
   b.remove(1, bytes("k"));
-  b.get(1, bytes("k"));             // absent
+  b.get(1, bytes("k"));  // absent
   b.insert(1, bytes("k"), bytes("new"));
   b.get(1, bytes("k"));
   const Reply reply = run(b);

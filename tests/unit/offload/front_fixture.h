@@ -49,8 +49,12 @@ class FrontFixture : public ::testing::Test {
   Reply send(std::vector<std::byte> message, Endpoint from = kClient, bool is_passed = false) {
     message.resize(std::max<size_t>(message.size(), limits::kMessageBytesMax));
     const auto length = sent_length_;
-    offload::Request request{.message = message.data(), .handle = &message, .from = from, .length = length,
-                             .room = limits::kMessageBytesMax, .is_passed = is_passed};
+    offload::Request request{.message = message.data(),
+                             .handle = &message,
+                             .from = from,
+                             .length = length,
+                             .room = limits::kMessageBytesMax,
+                             .is_passed = is_passed};
     front_->step({&request, 1}, now_);
     Reply reply;
     reply.action = request.action;

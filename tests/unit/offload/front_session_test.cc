@@ -159,8 +159,8 @@ TEST_F(FrontSession, OpenMakesARoundThroughTheWorkers) {
   // The first worker passes it on with its stamp …
   std::vector<std::byte> travelling = message;
   travelling.resize(limits::kMessageBytesMax);
-  offload::Request request{.message = travelling.data(), .from = kClient, .length = wire::kOpenBytes,
-                           .room = limits::kMessageBytesMax};
+  offload::Request request{
+      .message = travelling.data(), .from = kClient, .length = wire::kOpenBytes, .room = limits::kMessageBytesMax};
   front_->step({&request, 1}, now_);
   EXPECT_EQ(request.action, offload::Action::kPass);
   EXPECT_EQ(request.to_worker, 1);

@@ -51,9 +51,7 @@ class MapBack {
   }
   bool log_session_open(SessionId, Endpoint, Stamp, Sequence) { return !log_full && (end += 64) != 0; }
   bool log_session_close(SessionId) { return !log_full && (end += 64) != 0; }
-  Lsn dependency(uint32_t shard, Version version) const {
-    return sync && version > durable_version(shard) ? end : 0;
-  }
+  Lsn dependency(uint32_t shard, Version version) const { return sync && version > durable_version(shard) ? end : 0; }
   Lsn dependency_on_all() const { return sync ? end : 0; }
   Lsn durable() const { return durable_lsn; }
   uint32_t poll(TimeNs) { return 0; }
@@ -75,9 +73,7 @@ class MapBack {
   bool sync = false, log_full = false;
 
  private:
-  static std::string text(const std::byte* at, uint32_t length) {
-    return {reinterpret_cast<const char*>(at), length};
-  }
+  static std::string text(const std::byte* at, uint32_t length) { return {reinterpret_cast<const char*>(at), length}; }
 };
 static_assert(offload::Back<MapBack>);
 
