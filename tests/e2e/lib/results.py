@@ -87,6 +87,20 @@ class Run:
     check_text = property(lambda self: (self.result or {}).get("check", {}).get("text", ""))
 
     @property
+    def unknown_in_all(self):
+        """Also behind the measured time, where those end that the node's death leaves open."""
+        match = self.process.find(r"\+ unknown ([\d,]+) \(")
+        return int(match[1].replace(",", "")) if match else self.unknown
+
+    @property
+    def conflicts_per_second(self):
+        """Aborts that are no business outcome."""
+        seconds = float(self.number("seconds"))
+        causes = (self.result or {}).get("by_result", {})
+        count = sum(int(causes.get(cause, 0)) for cause in ("CONFLICT", "CHECK_FAILED", "LOCKED"))
+        return count / seconds if seconds else 0.0
+
+    @property
     def sent_rate(self):
         """Open loop: arrivals a second that the generator really made."""
         seconds = float(self.number("seconds"))
