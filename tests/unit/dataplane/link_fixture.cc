@@ -116,6 +116,11 @@ Wire::~Wire() {
   rte_mempool_free(pool_);
 }
 
+bool Wire::start() {
+  std::string error;
+  return start_port(&port_, &error);
+}
+
 bool Wire::connect() {
   std::string error;
   return eventually([&] {

@@ -52,7 +52,8 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  bool connect();  // starts the port and waits for the link
+  bool start();
+  bool connect();  // starts the port, waits for the link, and starts again as long as nobody listens
   // Sends frames in bursts; false if the port stopped taking them. Answers gather meanwhile unless `deaf`.
   bool send(const std::vector<Frame>& frames, bool deaf = false, uint16_t queue = 0);
   void gather();
