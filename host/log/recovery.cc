@@ -17,6 +17,7 @@ namespace txnic::log {
 namespace {
 
 constexpr size_t kStreamsAtOnceMax = 4;
+constexpr size_t kWindowBytesMax = 16u << 20;
 
 // Takes everything and keeps nothing: for check_only.
 class NullSink final : public RecoverySink {
@@ -141,7 +142,7 @@ bool Recovery::run_phases() {
 bool Recovery::run_streams(std::span<const std::unique_ptr<Stream>> streams) {
   const size_t window = std::max<size_t>(options_.memory_bytes / (2 * streams.size()) / kBlockBytes * kBlockBytes,
                                          limits::kLogGroupBytesMax);
-  for (const auto& stream : streams) stream->allocate(std::min<size_t>(window, 32u << 20));
+  for (const auto& stream : streams) stream->allocate(std::min(window, kWindowBytesMax));
   for (bool more = true; more;) {
     if (!replay_and_read(streams)) return false;
     if (!verify(streams)) return false;

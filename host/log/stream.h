@@ -3,6 +3,7 @@
 // segments. It also judges where the log ends: at a torn tail, or at damage.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -114,6 +115,7 @@ class Stream {
   struct TailPiece {
     uint64_t segment = 0, offset = 0;
     size_t bytes = 0;
+    bool looks_for_data = false;
     uint64_t group_at = 0;      // a group header was found here; 0: none
     uint64_t group_number = 0;
     uint64_t data_end = 0;      // behind the last block that is not zero; 0: none
@@ -136,7 +138,10 @@ class Stream {
   bool fail(std::string text);
   bool fail_damaged(const LogPosition& at, const std::string& proof);
   std::vector<TailPiece> tail_pieces() const;
-  void scan_tail(TailPiece* piece);
+  size_t tail_piece_bytes() const;
+  size_t tail_batch() const;  // pieces that there is memory for
+  std::byte* tail_memory(size_t place);
+  void scan_tail(TailPiece* piece, std::byte* memory);
   bool judge_tail(const std::vector<TailPiece>& pieces);
 
   Disk& disk_;
@@ -175,7 +180,10 @@ template <class Parallel>
 bool Stream::check_tail(const Parallel& parallel) {
   if (end_.has_value() || clean_ || files_.empty()) return true;
   std::vector<TailPiece> pieces = tail_pieces();
-  parallel(pieces.size(), [&](size_t index) { scan_tail(&pieces[index]); });
+  for (size_t first = 0; first < pieces.size(); first += tail_batch()) {
+    parallel(std::min(tail_batch(), pieces.size() - first),
+             [&](size_t place) { scan_tail(&pieces[first + place], tail_memory(place)); });
+  }
   return judge_tail(pieces);
 }
 

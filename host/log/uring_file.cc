@@ -63,6 +63,7 @@ class UringFile final : public LogFile {
 
   WriteState poll() override {
     if (pending_ == 0) return WriteState::kIdle;
+    if (io_uring_cq_ready(&ring_) == 0) return WriteState::kInFlight;  // one load
     io_uring_cqe* entry = nullptr;
     while (pending_ > 0 && io_uring_peek_cqe(&ring_, &entry) == 0) {
       take(*entry);
