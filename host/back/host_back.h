@@ -74,7 +74,7 @@ class HostBack {
   static constexpr uint16_t kUnknownTable = 0xffff;
 
   uint32_t record_bytes(const offload::CommitRequest& request) const;
-  bool has_room(const offload::CommitRequest& request) const;
+  bool has_room(const offload::CommitRequest& request);
   void encode(const offload::CommitRequest& request, Version version, std::byte* at, uint32_t bytes) const;
 
   const HostBackConfig config_;
@@ -83,9 +83,10 @@ class HostBack {
   log::Keeper* const keeper_;
   SessionTable* const sessions_;
   std::vector<storage::Shard*> shards_;
-  std::vector<Version> current_versions_;  // newest version taken, per local shard
-  std::vector<Version> durable_versions_;  // newest durable version; follows group by group
-  std::byte* reserved_ = nullptr;          // between can_commit() and commit()
+  std::vector<Version> current_versions_;                    // newest version taken, per local shard
+  std::vector<Version> durable_versions_;                    // newest durable version; follows group by group
+  std::array<storage::Need, limits::kOperationsMax> needs_;  // scratch of has_room()
+  std::byte* reserved_ = nullptr;                            // between can_commit() and commit()
   uint32_t reserved_bytes_ = 0;
   CheckpointFeed checkpoint_;  // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;

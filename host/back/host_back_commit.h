@@ -12,16 +12,18 @@ inline uint32_t HostBack::record_bytes(const offload::CommitRequest& request) co
   return bytes;
 }
 
-inline bool HostBack::has_room(const offload::CommitRequest& request) const {
-  std::array<storage::Need, limits::kOperationsMax> needs;
+inline bool HostBack::has_room(const offload::CommitRequest& request) {
   uint32_t count = 0;
   for (const offload::Write& write : request.writes) {
     if (write.is_delete) continue;
-    needs[count++] = {table_index_[write.table],
-                      static_cast<uint32_t>(sizeof(storage::Record)) + write.key_length + write.value_length,
-                      write.handle == nullptr};
+    const auto* const record = static_cast<const storage::Record*>(write.handle);
+    // A value of the same length is overwritten where it stands.
+    if (record != nullptr && record->value_length == write.value_length) [[likely]]
+      continue;
+    const auto bytes = static_cast<uint32_t>(sizeof(storage::Record)) + write.key_length + write.value_length;
+    needs_[count++] = {table_index_[write.table], bytes, record == nullptr};
   }
-  return shards_[request.local_shard]->room({needs.data(), count});
+  return count == 0 || shards_[request.local_shard]->room({needs_.data(), count});
 }
 
 inline BusyReason HostBack::can_commit(const offload::CommitRequest& request) {

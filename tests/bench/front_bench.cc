@@ -35,10 +35,10 @@ struct Random {
 };
 
 struct Bench {
-  static constexpr uint32_t kRecords = 1'000'000;
   static constexpr uint32_t kBurst = limits::kBurstMax;
   static constexpr uint32_t kSlot = 2048;
 
+  const uint32_t records;
   storage::Shard shard;
   SessionTable sessions;
   std::unique_ptr<back::HostBack> back;
@@ -46,14 +46,14 @@ struct Bench {
   Session* session = nullptr;
   Sequence sequence = 0;
   Random random;
-  std::vector<Version> versions = std::vector<Version>(kRecords);
+  std::vector<Version> versions;
   std::byte* slots = map_memory(kBurst * kSlot);
   std::array<offload::Request, kBurst> burst;
 
-  Bench() {
-    const storage::Table table{1, 2 * kRecords};
-    const size_t bytes = storage::shard_memory_bytes(2 * kRecords, 64);
-    if (!shard.init({map_memory(bytes), bytes}, {&table, 1}, kRecords, first_version(1))) std::abort();
+  explicit Bench(uint32_t record_count) : records(record_count), versions(record_count) {
+    const storage::Table table{1, 2 * records};
+    const size_t bytes = storage::shard_memory_bytes(2 * records, 64);
+    if (!shard.init({map_memory(bytes), bytes}, {&table, 1}, records, first_version(1))) std::abort();
     const SessionLimits limits{.sessions = 64, .window = 1024, .shards = 1};
     sessions.init(limits, {map_memory(SessionTable::memory_bytes(limits)), SessionTable::memory_bytes(limits)});
     back::HostBackConfig config;
@@ -97,10 +97,11 @@ Bytes key_bytes(const uint64_t& key) { return std::as_bytes(std::span(&key, 1));
 
 }  // namespace
 
-int main() {
-  Bench bench;
+// front_bench [RECORDS [BURSTS]]: a multiple of 64 records.
+int main(int argc, char** argv) {
+  Bench bench(argc > 1 ? static_cast<uint32_t>(std::strtoul(argv[1], nullptr, 10)) : 1'000'000);
   std::byte value[40] = {};
-  for (uint64_t at = 0; at < Bench::kRecords; at += Bench::kBurst) {
+  for (uint64_t at = 0; at < bench.records; at += Bench::kBurst) {
     bench.run_burst([&](uint32_t i, wire::ExecuteBuilder& builder) {
       const uint64_t key = at + i;
       builder.put(1, key_bytes(key), value);
@@ -110,23 +111,23 @@ int main() {
       bench.versions[at + i] = load<uint64_t>(bench.burst[i].message + wire::kHeaderBytes);
     }
   }
-  std::printf("load   %6.1f ns/transaction\n", bench.spent_ns / Bench::kRecords);
-  constexpr uint32_t kBursts = 100'000;
+  std::printf("load   %6.1f ns/transaction\n", bench.spent_ns / bench.records);
+  const uint32_t bursts = argc > 2 ? static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 100'000;
   bench.spent_ns = 0;
-  for (uint32_t n = 0; n < kBursts; ++n) {
+  for (uint32_t n = 0; n < bursts; ++n) {
     bench.run_burst([&](uint32_t, wire::ExecuteBuilder& builder) {
-      const uint64_t key = bench.random.next() % Bench::kRecords;
+      const uint64_t key = bench.random.next() % bench.records;
       builder.get(1, key_bytes(key));
     });
     bench.expect_committed("get");
   }
-  std::printf("get    %6.1f ns/transaction\n", bench.spent_ns / (kBursts * Bench::kBurst));
+  std::printf("get    %6.1f ns/transaction\n", bench.spent_ns / (bursts * Bench::kBurst));
   bench.spent_ns = 0;
   std::array<uint64_t, 2 * Bench::kBurst> keys;
-  for (uint32_t n = 0; n < kBursts; ++n) {
+  for (uint32_t n = 0; n < bursts; ++n) {
     bench.run_burst([&](uint32_t i, wire::ExecuteBuilder& builder) {
       // Distinct inside a burst, so that every version is known: stripes of the key space.
-      const uint64_t stripe = Bench::kRecords / keys.size();
+      const uint64_t stripe = bench.records / keys.size();
       for (uint32_t k = 0; k < 2; ++k) {
         const uint64_t key = (2 * i + k) * stripe + bench.random.next() % stripe;
         keys[2 * i + k] = key;
@@ -138,5 +139,5 @@ int main() {
       bench.versions[keys[i]] = load<uint64_t>(bench.burst[i / 2].message + wire::kHeaderBytes);
     }
   }
-  std::printf("rmw2   %6.1f ns/transaction\n", bench.spent_ns / (kBursts * Bench::kBurst));
+  std::printf("rmw2   %6.1f ns/transaction\n", bench.spent_ns / (bursts * Bench::kBurst));
 }
