@@ -43,7 +43,7 @@ bool Peers::start(TimeNs now, std::vector<std::string>* notes, std::string* erro
     if (!started) shut_out(port.id);
     states_[i].up = port_link_is_up(port);
     states_[i].next_attempt = now + kReconnectFirstNs;
-    if (!states_[i].up) notes->push_back(label(port) + ": peer not connected yet; waiting for it");
+    notes->push_back(label(port) + (states_[i].up ? ": peer connected" : ": peer not connected yet; waiting for it"));
   }
   return true;
 }

@@ -111,7 +111,7 @@ int run_client(const std::vector<std::string>& ours, bool raw) {
   options.raw = raw;
   std::string error;
   auto transport = Transport::open(options, &error);
-  if (transport == nullptr || !transport->start(&error) || !transport->resolve(10'000, &error)) return fail(error);
+  if (transport == nullptr || !transport->start(&error) || !transport->resolve(60'000, &error)) return fail(error);
   ClientLoop loop{&transport->queue(0), argument(ours, 2, 512), argument(ours, 3, 120),
                   transport->clock().now() + TimeNs{argument(ours, 1, 5)} * 1'000'000'000};
   const TimeNs began = transport->clock().now();
