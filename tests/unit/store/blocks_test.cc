@@ -103,5 +103,20 @@ TEST_F(BlocksTest, BottomGrowsIntoTheGapAndIntoFreedPages) {
   EXPECT_FALSE(blocks_.can_allocate(2));
 }
 
+TEST_F(BlocksTest, APageGivenBackIsNotHandedOut) {
+  start(2);
+  std::vector<Reference> taken;
+  while (blocks_.can_allocate(4)) taken.push_back(blocks_.allocate(4));
+  for (const Reference block : taken) blocks_.release(block, 4);  // the lowest page's last: it is the list's first
+  EXPECT_EQ(blocks_.free_pages(), 2u);
+  EXPECT_TRUE(blocks_.extend_bottom(64));
+  EXPECT_EQ(blocks_.free_pages(), 1u);
+  uint32_t count = 0;
+  for (; blocks_.can_allocate(4); ++count) {
+    ASSERT_GE(blocks_.at(blocks_.allocate(4)), arena_->all().data() + arena_->all().size() - kPageBytes);
+  }
+  EXPECT_EQ(count, kBlocksPerPage[4]);
+}
+
 }  // namespace
 }  // namespace txnic::storage

@@ -42,13 +42,19 @@ TEST_F(RoomTest, FullMemoryRefusesAndChangesNothing) {
 }
 
 TEST_F(RoomTest, FullMemoryStillRewritesInPlaceAndDeletes) {
-  start(1u << 20);
-  const uint64_t count = insert_until_full(0, 40);
-  for (uint64_t i = 0; i < count; ++i) ASSERT_TRUE(put(number_key(i), value_of(i + 1, 40)));
-  EXPECT_FALSE(put(number_key(0), value_of(0, 400))) << "another size class has no page";
-  EXPECT_EQ(get(number_key(0)), value_of(1, 40));
-  for (uint64_t i = 0; i < count; ++i) ASSERT_TRUE(erase(number_key(i)));
-  EXPECT_EQ(shard_.statistics().records, 0u);
+  for (const uint32_t bytes : {40u, 104u, 1000u}) {
+    start(1u << 20);
+    const uint64_t count = insert_until_full(0, bytes);
+    // Rewrites of another size take what is left of the last page, until nothing is left.
+    uint64_t others = 0;
+    while (others < count && put(number_key(others), value_of(others, bytes + 20))) ++others;
+    ASSERT_LT(others, count) << "another size class has no page";
+    for (uint64_t i = others; i < count; ++i) ASSERT_TRUE(put(number_key(i), value_of(i + 1, bytes)));
+    expect_all(0, others, bytes + 20);
+    for (uint64_t i = others; i < count; ++i) ASSERT_EQ(get(number_key(i)), value_of(i + 1, bytes));
+    for (uint64_t i = 0; i < count; ++i) ASSERT_TRUE(erase(number_key(i)));
+    EXPECT_EQ(shard_.statistics().records, 0u);
+  }
 }
 
 TEST_F(RoomTest, WhatIsDeletedIsRoomForAnySize) {
