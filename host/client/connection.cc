@@ -187,6 +187,8 @@ Expected<ShardId> Connection::shard_of(const Batch& batch) const {
 Status Connection::submit(const Batch& batch, Client::Callback callback) {
   const auto shard = shard_of(batch);
   if (!shard) return shard.error();
+  // With nothing outstanding this runs no callback; it opens a session that may have expired first.
+  if (machine_.outstanding() == 0) handle(machine_.poll(clock_ns()));
   client::Slot* slot = free_pending_.empty() ? nullptr : machine_.acquire();
   if (slot == nullptr) {
     if (machine_.state() == client::MachineState::kClosed) return no_session();

@@ -169,7 +169,8 @@ class SessionMachine {
   // (BUSY with kWindow or kNotReady is always sent again).
   Event on_message(TimeNs now, const std::byte* message, uint32_t length);
   // Retransmissions, deadlines, session keep-alive. Bounded work; call again while the answer has a kind other than
-  // kNone. Call at least every retransmit_first_ns / 4, or at next_poll().
+  // kNone. Call at least every retransmit_first_ns / 4, or at next_poll(). A caller that was silent for long calls it
+  // before acquire(), so that a session that may have expired is opened before a write meets that.
   Event poll(TimeNs now) {
     if (now < next_due_) [[likely]] return {};
     return poll_due(now);
@@ -238,7 +239,9 @@ class SessionMachine {
   bool poll_session(TimeNs now, Event* event);
   bool fire(Slot* slot, TimeNs now, Event* event);
   void refresh_next_due(TimeNs now);
+  void keep_session(TimeNs now);
   TimeNs keep_alive_due() const;
+  TimeNs oldest_contact() const;
 
   // Hot: read or written by every request.
   Slot* slots_ = nullptr;

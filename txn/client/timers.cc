@@ -35,7 +35,7 @@ Event SessionMachine::poll_due(TimeNs now) {
       --budget;
     }
   }
-  if (now >= keep_alive_due()) keep_alive(now);
+  keep_session(now);
   refresh_next_due(now);
   return event;
 }
@@ -74,14 +74,31 @@ bool SessionMachine::poll_session(TimeNs now, Event* event) {
   return true;
 }
 
-// Each worker forgets a session that it has not seen for the expiry time, also while others are busy with it.
-TimeNs SessionMachine::keep_alive_due() const {
-  if (state_ != MachineState::kOpen || keeps_alive_ || opened_.idle_expiry_seconds == 0) return kNever;
+// When the worker that has heard least of us heard from us.
+TimeNs SessionMachine::oldest_contact() const {
   TimeNs oldest = kNever;
   for (uint32_t w = 0; w < workers_; ++w) {
     if (worker_sent_[w] < oldest) oldest = worker_sent_[w];
   }
-  return oldest + opened_.idle_expiry_seconds * 1'000'000'000ull / 3;
+  return oldest;
+}
+
+// Each worker forgets a session that it has not seen for the expiry time, also while others are busy with it.
+TimeNs SessionMachine::keep_alive_due() const {
+  if (state_ != MachineState::kOpen || keeps_alive_ || opened_.idle_expiry_seconds == 0) return kNever;
+  return oldest_contact() + opened_.idle_expiry_seconds * 1'000'000'000ull / 3;
+}
+
+void SessionMachine::keep_session(TimeNs now) {
+  if (state_ != MachineState::kOpen || opened_.idle_expiry_seconds == 0) return;
+  // Nobody has called for so long that the session may be gone. A write that meets that would have an unknown outcome,
+  // so the session is opened first.
+  const bool may_be_gone = now >= oldest_contact() + opened_.idle_expiry_seconds * 2'000'000'000ull / 3;
+  if (may_be_gone && outstanding_ == 0) {
+    begin_opening(MachineState::kReopening, now);
+  } else if (now >= keep_alive_due()) {
+    keep_alive(now);
+  }
 }
 
 void SessionMachine::refresh_next_due(TimeNs now) {

@@ -269,6 +269,47 @@ TEST(MachineSession, IsKeptAliveAtEveryWorkerWithoutANewStamp) {
   h.expect_sums();
 }
 
+// A caller that comes back after long finds the session opened first, so that no write meets an expired one.
+TEST(MachineSession, ASessionThatMayBeGoneIsOpenedBeforeUse) {
+  Harness h;
+  Opening opening;
+  opening.idle_expiry_seconds = 30;
+  h.open(opening);
+  h.poll_at(h.now + 25'000 * kMs);
+  EXPECT_EQ(h.machine.state(), MachineState::kReopening);
+  EXPECT_EQ(h.machine.acquire(), nullptr);
+  EXPECT_EQ(h.last().sequence, 2u);
+  EXPECT_EQ(h.last().stamp, opening.stamp);
+  h.deliver(h.refused_opening(2, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kUnknown)));
+  opening.stamp = make_stamp(100, 9);
+  EXPECT_EQ(h.deliver(opened(kSession, 3, opening)).kind, EventKind::kOpened);
+  EXPECT_EQ(h.answer(h.put("a"), Result::kCommitted).kind, EventKind::kSettled);
+  EXPECT_EQ(h.machine.statistics().unknown, 0u);
+  h.expect_sums();
+}
+
+TEST(MachineSession, CanBeOpenedAgainAfterItWasClosed) {
+  Harness h;
+  h.open();
+  Slot* write = h.put("a");
+  h.machine.close(h.now);
+  h.deliver(reply_message(wire::Type::kClosed, kSession, 1, h.machine.stamp(), Result::kCommitted, 0, 0));
+  ASSERT_EQ(h.machine.state(), MachineState::kClosed);
+  h.machine.open(h.now);  // before poll() has told what was outstanding
+  EXPECT_EQ(h.last().stamp, 0u);
+  Opening opening;
+  opening.stamp = make_stamp(100, 2);
+  EXPECT_EQ(h.deliver(opened(kSession, 2, opening)).kind, EventKind::kOpened);
+  h.sent.clear();
+  const std::vector<Event> events = h.poll();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].slot, write);
+  EXPECT_EQ(events[0].result, Result::kUnknownOutcome);
+  EXPECT_EQ(h.put("b")->sequence, 2u);
+  for (const Sent& s : h.sent) EXPECT_NE(s.header.sequence, 1u);
+  h.expect_sums();
+}
+
 TEST(MachineSession, CloseSettlesEverything) {
   Harness h;
   h.open();
