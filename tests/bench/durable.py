@@ -36,6 +36,7 @@ def trial(options, durability):
         run = scenes.run(place, "rmw2", options.seconds)
         run.expect_good()
         node.stop()
+        run.facts = scenes.facts(place, run)
         return run, sync_us
 
 
@@ -52,5 +53,7 @@ def main(options):
             disk.add(sync_us)
             progress(f"durable trial {number + 1}/{options.trials} {durability}: {run.throughput:,.0f}/s, "
                      f"p99 {run.p99_us:,.0f} us, fdatasync p50 {sync_us:,.0f} us")
-    rows.row("durable", figures["sync"], "transactions/s", "rmw2 in mode none", figures["none"], target=0.4)
-    rows.row("durable_p99", p99["sync"], "us", "fdatasync of 4 KiB, p50", disk, none_p99_us=p99["none"].median)
+    rows.row("durable", figures["sync"], "transactions/s", "rmw2 in mode none", figures["none"], target=0.4,
+             **run.facts)
+    rows.row("durable_p99", p99["sync"], "us", "fdatasync of 4 KiB, p50", disk, none_p99_us=p99["none"].median,
+             **run.facts)

@@ -24,31 +24,33 @@ def node_trial(options, workload):
         run = scenes.run(place, workload, options.seconds)
         run.expect_good()
         node.stop()
+        run.facts = scenes.facts(place, run)
         return run
 
 
 def compare(options, workload):
-    """(ours, peer, latencies) over alternating trials, the order swapped each time."""
+    """(ours, peer, latencies, facts) over alternating trials, the order swapped each time."""
     scenes.warn_about_cpus()
-    ours, peer, p99 = Trials(), Trials(), Trials()
+    ours, peer, p99, facts = Trials(), Trials(), Trials(), {}
     for trial in range(options.trials):
         for side in ("peer", "node") if trial % 2 == 0 else ("node", "peer"):
             run = (peer_trial if side == "peer" else node_trial)(options, workload)
             (peer if side == "peer" else ours).add(run.throughput)
             if side == "node":
                 p99.add(run.p99_us)
+                facts = run.facts
             progress(f"{workload} trial {trial + 1}/{options.trials} {side}: {run.throughput:,.0f}/s")
-    return ours, peer, p99
+    return ours, peer, p99, facts
 
 
 def get(options):
-    ours, peer, p99 = compare(options, "get")
-    rows.row("get", ours, "transactions/s", PEER, peer, p99_us=p99.median, target=0.30)
+    ours, peer, p99, facts = compare(options, "get")
+    rows.row("get", ours, "transactions/s", PEER, peer, p99_us=p99.median, target=0.30, **facts)
 
 
 def rmw2(options):
-    ours, peer, p99 = compare(options, "rmw2")
-    rows.row("rmw2", ours, "transactions/s", PEER, peer, p99_us=p99.median, target=0.20)
+    ours, peer, p99, facts = compare(options, "rmw2")
+    rows.row("rmw2", ours, "transactions/s", PEER, peer, p99_us=p99.median, target=0.20, **facts)
 
 
 def forwarding(options):

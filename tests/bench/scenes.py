@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the benchmarks share: servers on one core, the generator on another, both polling, with pinned settings."""
-from lib.harness import Scene, cpus, memif
+from lib.harness import Scene, cpus, memif, read_json
 from lib.results import Run
 from rows import progress
 
 # The same on both sides of every comparison.
 BURST = 64
 DESCRIPTORS = 1024
+MBUFS = 32767
+WINDOW = 512
 RECORDS = 1_000_000
 NODE_MEMORY_MIB = 1024
 GENERATOR_MEMORY_MIB = 512
@@ -42,13 +44,21 @@ def idle():
     return "poll" if len(cpus()) >= 2 else "yield"
 
 
-def node(place, config_file, durability="none", log=None, arguments=(), memory_mib=NODE_MEMORY_MIB):
-    return place.node(config_file, first_cpu=SERVER_CPU, memory_mib=memory_mib, idle=idle(), durability=durability,
-                      log=log, arguments=arguments).wait_ready(120)
+def node(place, config_file, durability="none", log=None):
+    return place.node(config_file, first_cpu=SERVER_CPU, memory_mib=NODE_MEMORY_MIB, idle=idle(),
+                      durability=durability, log=log, arguments=["--json", place.path("node.json")]).wait_ready(120)
+
+
+def facts(place, run):
+    """What names the experiment, for the row: after node.stop()."""
+    statistics = read_json(place.path("node.json"))
+    return {"config_hash": f"{statistics.get('config_hash')}-{run.result.get('config_hash')}",
+            "seed": run.number("seed")}
 
 
 def run(place, workload, seconds, **settings):
     settings.setdefault("records", RECORDS)
+    settings.setdefault("window", WINDOW)
     return Run(place, workload, first_cpu=GENERATOR_CPU, memory_mib=GENERATOR_MEMORY_MIB, idle=idle(),
                duration=seconds, **settings)
 
@@ -58,6 +68,6 @@ def testpmd(place):
     process = place.start("testpmd", [
         "dpdk-testpmd", *place.eal(1, SERVER_CPU, NODE_MEMORY_MIB, [memif("server", place.socket())]), "--",
         "--forward-mode=macswap", f"--burst={BURST}", f"--rxd={DESCRIPTORS}", f"--txd={DESCRIPTORS}",
-        "--total-num-mbufs=16384", "--no-flush-rx", "--stats-period=1"])
+        f"--total-num-mbufs={MBUFS}", "--no-flush-rx", "--stats-period=1"])
     process.wait_line(r"Port statistics|Press enter|NIC statistics", 60)
     return process
