@@ -9,6 +9,7 @@
 #include "dataplane/transport_queue.h"
 #include "pktgen/apps/values.h"
 #include "pktgen/templates/pcap.h"
+#include "pktgen/workload/workload.h"
 
 namespace txnic::pktgen {
 
@@ -285,6 +286,7 @@ bool complete(Options* o, std::string* error) {
              o->verify_paths.empty() && o->pcap_path.empty()) {
     *error = "--duration 0 would never end here: give --transactions, --adds or --load-only with it";
   }
+  if (error->empty() && o->pcap_path.empty()) make_workload(o->workload, error);
   // A count is a limit of its own: no time, unless one is asked for.
   if ((o->transactions != 0 || o->workload.adds != 0) && !o->has_duration) o->duration_seconds = 0;
   if (o->transactions != 0 || o->workload.adds != 0) o->warmup_seconds = 0;

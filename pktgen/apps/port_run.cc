@@ -15,7 +15,7 @@ namespace txnic::pktgen {
 
 namespace {
 
-constexpr uint32_t kResolveSliceMs = 200;
+constexpr uint32_t kResolveSliceMs = 1000;
 constexpr long kHousekeepingNs = 10'000'000;
 // Our UDP ports when none is given: another one for each run, so that late replies to an earlier run find nobody.
 constexpr uint16_t kLocalPortFirst = 20'000;
@@ -65,7 +65,7 @@ bool find_node(dataplane::Transport& port, const Options& options, const Live& l
       return false;
     }
     if (clock_now() >= limit) {
-      complain(error);
+      complain("given up after " + std::to_string(options.load.give_up_ns / kSecondNs) + " s: " + error);
       return false;
     }
   }

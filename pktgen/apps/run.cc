@@ -31,6 +31,7 @@ class Run {
 
  private:
   bool is_reflected() const { return options_.raw || options_.workload.name == "echo"; }
+  bool read_ledgers();
   int open();
   int verify();
   int load();
@@ -41,16 +42,39 @@ class Run {
   int report();
   bool write_ledger();
 
-  const Options& options_;
+  Options options_;
   Live& live_;
   Transport& transport_;
   Generator generator_;
   std::unique_ptr<Workload> workload_;
+  std::vector<LedgerRecord> ledgers_;  // --verify
   RunRow row_;
 };
 
+// The ledger says what it is a ledger of.
+bool Run::read_ledgers() {
+  for (const std::string& path : options_.verify_paths) {
+    std::string text, error;
+    LedgerRecord record;
+    if (!read_file(path, &text, &error) || !ledger_from_json(text, &record, &error)) {
+      complain("--verify " + path + ": " + error);
+      return false;
+    }
+    ledgers_.push_back(record);
+  }
+  if (ledgers_.empty()) return true;
+  WorkloadSettings& settings = options_.workload;
+  settings.name = ledgers_[0].workload;
+  if (ledgers_[0].accounts != 0) settings.records = ledgers_[0].accounts;
+  if (ledgers_[0].table != 0) settings.table = ledgers_[0].table;
+  if (ledgers_[0].savings_table != 0) settings.savings_table = ledgers_[0].savings_table;
+  if (ledgers_[0].checking_table != 0) settings.checking_table = ledgers_[0].checking_table;
+  return true;
+}
+
 int Run::open() {
   std::string error;
+  if (!read_ledgers()) return kExitUsage;
   workload_ = make_workload(options_.workload, &error);
   if (workload_ == nullptr) {
     complain(error);
@@ -97,14 +121,11 @@ int Run::bulk(Workload& workload, PhaseResult* result) {
 }
 
 int Run::verify() {
-  for (const std::string& path : options_.verify_paths) {
-    std::string text, error;
-    LedgerRecord record;
-    if (!read_file(path, &text, &error) || !ledger_from_json(text, &record, &error) ||
-        !(error = workload_->adopt(record)).empty()) {
-      complain("--verify " + path + ": " + error);
-      return kExitUsage;
-    }
+  for (size_t i = 0; i < ledgers_.size(); ++i) {
+    const std::string error = workload_->adopt(ledgers_[i]);
+    if (error.empty()) continue;
+    complain("--verify " + options_.verify_paths[i] + ": " + error);
+    return kExitUsage;
   }
   const auto survey = workload_->survey(Workload::Survey::kAfter);
   PhaseResult result;

@@ -108,6 +108,7 @@ file::Row to_message(const RunRow& row) {
   out.set_busy_retries(machines.busy_retries);
   out.set_reopens(machines.reopens);
   out.set_windows_lost(machines.windows_lost);
+  out.set_timed_out(machines.timed_out);
   out.set_sent(row.result.total.begun);
   out.set_ended(row.result.total.ended());
   out.mutable_sums()->set_made(true);

@@ -59,7 +59,7 @@ class Lines {
  public:
   void add(const char* label, const std::string& value) {
     char line[64];
-    std::snprintf(line, sizeof line, "  %-17s ", label);
+    std::snprintf(line, sizeof line, "  %-19s ", label);
     text_ += line + value + "\n";
   }
   void heading(const std::string& text) { text_ += text + "\n"; }
@@ -117,6 +117,7 @@ void add_outcomes(Lines* lines, const RunRow& row) {
   const auto& m = row.result.measured_machines;
   std::string sent = with_commas(m.retransmissions);
   if (m.reopens != 0) sent += "   sessions opened again " + with_commas(m.reopens);
+  if (m.timed_out != 0) sent += "   deadlines passed without effect " + with_commas(m.timed_out);
   if (m.windows_lost != 0) sent += "   windows lost " + with_commas(m.windows_lost);
   if (row.transport_statistics.send_dropped != 0) {
     sent += "   not taken by the port " + with_commas(row.transport_statistics.send_dropped);

@@ -107,24 +107,40 @@ std::string make_frames(const TemplateSettings& s, const std::function<void(Byte
   return {};
 }
 
+// The file is opened for the first frame, when everything that can be wrong with the settings has been found: a refused
+// command touches no file. What the path names is only ever written to, never removed: it may be a device.
 bool write_pcap(const std::string& path, const TemplateSettings& settings, std::string* error) {
-  FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) {
-    *error = "cannot write " + path + ": " + std::strerror(errno);
-    return false;
-  }
-  const FileHeader header;
-  bool good = std::fwrite(&header, sizeof header, 1, file) == 1;
+  FILE* file = nullptr;
+  bool good = true;
+  int cause = 0;
+  const auto write = [&](const void* bytes, size_t count) {
+    if (good && std::fwrite(bytes, 1, count, file) != count) {
+      good = false;
+      cause = errno;
+    }
+  };
   *error = make_frames(settings, [&](Bytes frame) {
+    if (!good) return;
+    if (file == nullptr) {
+      file = std::fopen(path.c_str(), "wb");
+      good = file != nullptr;
+      cause = errno;
+      if (!good) return;
+      const FileHeader header;
+      write(&header, sizeof header);
+    }
     const auto length = static_cast<uint32_t>(frame.size());
     const PacketHeader packet{0, 0, length, length};
-    good = good && std::fwrite(&packet, sizeof packet, 1, file) == 1 &&
-           std::fwrite(frame.data(), 1, frame.size(), file) == frame.size();
+    write(&packet, sizeof packet);
+    write(frame.data(), frame.size());
   });
-  if (!error->empty()) good = false;
-  const bool closed = std::fclose(file) == 0;
-  if (error->empty() && !(good && closed)) *error = "cannot write " + path + ": " + std::strerror(errno);
-  if (!error->empty()) std::remove(path.c_str());
+  if (file != nullptr && std::fclose(file) != 0 && good) {
+    good = false;
+    cause = errno;
+  }
+  if (error->empty() && !good) {
+    *error = "cannot write " + path + ": " + std::strerror(cause) + (file != nullptr ? "; it is not complete" : "");
+  }
   return error->empty();
 }
 

@@ -98,13 +98,20 @@ TEST_F(PcapTest, TheSeedDecides) {
   EXPECT_NE(take(5), take(6));
 }
 
-TEST_F(PcapTest, WhatCannotBeIsRefusedAndLeavesNoFile) {
-  const std::string path = directory_ + "/refused.pcap";
+// A refused command must not touch what the path names: it may be somebody's file, or a device.
+TEST_F(PcapTest, WhatCannotBeIsRefusedAndTouchesNoFile) {
+  const std::string path = directory_ + "/refused.pcap", kept = directory_ + "/kept.pcap";
+  std::string write_error;
+  ASSERT_TRUE(write_file(kept, "somebody's", &write_error)) << write_error;
   const auto refuse = [&](const TemplateSettings& settings) {
     std::string error;
     EXPECT_FALSE(write_pcap(path, settings, &error));
     EXPECT_FALSE(error.empty());
     EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_FALSE(write_pcap(kept, settings, &error));
+    std::string text;
+    EXPECT_TRUE(read_file(kept, &text, &error)) << error;
+    EXPECT_EQ(text, "somebody's");
   };
   for (const char* workload : {"", "smallbank", "echo", "put", "put0", "put17", "rmw2x", "rmw-1"}) {
     TemplateSettings settings = settings_;
