@@ -56,7 +56,9 @@ TEST(MachineGarbage, SpoiltAnswersSettleAtMostWhatTheyName) {
                              static_cast<uint8_t>(random()), random(),
                              {{0, true, 5, "hello"}, {3, true, 6, std::string(40, 'x')}});
       }
-      for (uint64_t n = random() % 4; n != 0; --n) message[random() % message.size()] = static_cast<std::byte>(random());
+      for (uint64_t n = random() % 4; n != 0; --n) {
+        message[random() % message.size()] = static_cast<std::byte>(random());
+      }
       if (random() % 4 == 0) message.resize(random() % (message.size() + 20));
       if (message.size() >= 6 && random() % 2 == 0) store(message.data() + 4, static_cast<uint16_t>(message.size()));
       const Event event = deliver_exact(h, message);

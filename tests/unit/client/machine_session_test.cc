@@ -323,8 +323,8 @@ TEST(MachineSession, CloseSettlesEverything) {
   EXPECT_EQ(events[0].result, Result::kUnknownOutcome);
   EXPECT_EQ(events[1].slot, read);
   EXPECT_EQ(events[1].result, Result::kBadSession);
-  EXPECT_EQ(h.deliver(reply_message(wire::Type::kClosed, kSession, 3, h.machine.stamp(), Result::kCommitted, 0, 0)).kind,
-            EventKind::kClosed);
+  const Message closed = reply_message(wire::Type::kClosed, kSession, 3, h.machine.stamp(), Result::kCommitted, 0, 0);
+  EXPECT_EQ(h.deliver(closed).kind, EventKind::kClosed);
   EXPECT_EQ(h.machine.state(), MachineState::kClosed);
   h.expect_sums();
 }
