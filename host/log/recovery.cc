@@ -16,10 +16,11 @@
 namespace txnic::log {
 namespace {
 
+constexpr uint32_t kIncarnationMax = 0xffff;  // what fits a version
 constexpr size_t kStreamsAtOnceMax = 4;
 constexpr size_t kWindowBytesMax = 16u << 20;
 
-// Takes everything and keeps nothing: for check_only.
+// Takes everything and keeps nothing.
 class NullSink final : public RecoverySink {
  public:
   bool on_put(ShardId, TableId, Bytes, Bytes, Version) override { return true; }
@@ -33,7 +34,7 @@ class NullSink final : public RecoverySink {
 class Recovery {
  public:
   Recovery(Disk& disk, const RecoveryOptions& options, RecoverySink* sink)
-      : disk_(disk), options_(options), sink_(options.check_only && sink == nullptr ? &null_sink_ : sink) {
+      : disk_(disk), options_(options), sink_(options.check_only || sink == nullptr ? &null_sink_ : sink) {
     parallel_ = options.parallel_for;
     if (!parallel_) {
       parallel_ = [](size_t count, const std::function<void(size_t)>& body) {
@@ -252,6 +253,11 @@ bool Recovery::take_results(const Stream& stream, size_t log_index) {
 bool next_incarnation(Disk& disk, uint32_t* incarnation, std::string* error) {
   Manifest manifest;
   if (read_manifest(disk, &manifest, error) == ManifestState::kBad) return false;
+  if (manifest.incarnation >= kIncarnationMax) {
+    *error = "this log directory has seen " + std::to_string(manifest.incarnation) +
+             " starts, and versions have no room for another one: load the data into a new directory";
+    return false;
+  }
   *incarnation = manifest.incarnation + 1;
   return true;
 }

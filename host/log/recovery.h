@@ -66,7 +66,7 @@ struct RecoveryOptions {
   uint32_t shard_count = 0;      // must be the one that the log was written with
   ParallelFor parallel_for;
   std::function<void(const RecoveryProgress&)> progress;  // may be empty
-  bool check_only = false;       // verify and count; the sink may be null
+  bool check_only = false;       // verify and count; the sink is not called and may be null
   uint64_t memory_bytes = 128u << 20;  // buffers; about
 };
 
