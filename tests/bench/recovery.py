@@ -54,7 +54,7 @@ def fill(place, config, log):
         if time.monotonic() - begin > FILL_SECONDS_MAX:
             progress(f"only {written:,} records after {FILL_SECONDS_MAX} s of filling; going on with these")
             break
-        run = scenes.run(place, "rmw2", 5)
+        run = scenes.run(place, "rmw2", 5, no_load=written > 0)
         run.expect_good()
         written += run.committed
         progress(f"filling: {written:,} of {RECORDS_MIN:,} records")
