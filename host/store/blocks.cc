@@ -60,7 +60,7 @@ Reference Blocks::allocate(uint32_t size_class) {
   Page* const header = page_at(page);
   uint32_t unit = header->free_head;
   if (unit != kNoBlock) {
-    header->free_head = load<uint16_t>(reinterpret_cast<std::byte*>(header) + unit * kReferenceUnitBytes);
+    header->free_head = load<uint16_t>(reinterpret_cast<std::byte*>(header) + size_t{unit} * kReferenceUnitBytes);
   } else {
     unit = header->unused_units;
     header->unused_units = static_cast<uint16_t>(unit + kSizeClassBytes[size_class] / kReferenceUnitBytes);

@@ -10,7 +10,7 @@ bool Shard::init(MutableBytes memory, std::span<const Table> tables, uint64_t ex
     return false;
   }
   // Two pages stay for records and overflow buckets, however much is expected.
-  const uint64_t buckets_max = (bytes - 2 * kPageBytes) / sizeof(Bucket);
+  const uint64_t buckets_max = (bytes - 2 * uint64_t{kPageBytes}) / sizeof(Bucket);
   if (expected_records / kRecordsPerBucketInitial >= buckets_max) return false;
   *this = Shard();
   for (const Table& table : tables) {

@@ -91,7 +91,7 @@ struct Need {
 class Shard {
  public:
   // One page for records, one for overflow buckets, and the smallest bucket array.
-  static constexpr uint64_t kMinimumBytes = 2 * kPageBytes + Buckets::kMinimum * sizeof(Bucket);
+  static constexpr uint64_t kMinimumBytes = 2 * uint64_t{kPageBytes} + Buckets::kMinimum * sizeof(Bucket);
   static constexpr uint64_t kMaximumBytes = kMaximumMemoryBytes;  // 64 GiB: more memory takes more shards
   static constexpr uint32_t kRecordsPerBucketInitial = 5;         // of an array sized for expected_records: 71 %
 
