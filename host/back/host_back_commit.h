@@ -21,7 +21,7 @@ inline bool HostBack::has_room(const offload::CommitRequest& request) {
     if (record != nullptr && record->value_length == write.value_length) [[likely]]
       continue;
     const auto bytes = static_cast<uint32_t>(sizeof(storage::Record)) + write.key_length + write.value_length;
-    needs_[count++] = {table_index_[write.table], bytes, record == nullptr};
+    needs_[count++] = {table_index_[write.table], bytes, record == nullptr, write.hash, record};
   }
   return count == 0 || shards_[request.local_shard]->room({needs_.data(), count});
 }
