@@ -78,6 +78,7 @@ class Generator {
   void begin_phase(Workload& workload, const PhaseLimits& limits);
   void tick();
   void advance_stage();
+  bool is_work_done() const;
   void begin_measuring();
   void end_measuring();
   void begin_draining(PhaseEnd end, std::string why);

@@ -175,9 +175,7 @@ void Generator::advance_stage() {
     begin_draining(PhaseEnd::kFailed, workload_->failure());
   } else if (running && stops > 0) {
     begin_draining(PhaseEnd::kStopped, "stopped by the user");
-  } else if (running && ((stage_ == Stage::kMeasuring && now_ >= stage_end_ns_) ||
-                         (limits_.transactions != 0 && counts_.begun >= limits_.transactions) ||
-                         (limits_.rate <= 0 && exhausted_ == flows_.size()))) {
+  } else if (running && is_work_done()) {
     begin_draining(PhaseEnd::kFinished, {});
   }
   bool refused = false;
@@ -192,6 +190,14 @@ void Generator::advance_stage() {
     abandon();
   }
   if (stage_ == Stage::kDraining && active_ == 0) stage_ = Stage::kOver;
+}
+
+// Time ends the measuring with transactions in flight; a count or the workload's end only after the last of them.
+bool Generator::is_work_done() const {
+  if (stage_ == Stage::kMeasuring && now_ >= stage_end_ns_) return true;
+  if (active_ != 0) return false;
+  if (limits_.transactions != 0 && counts_.begun >= limits_.transactions) return true;
+  return limits_.rate <= 0 && exhausted_ == flows_.size();
 }
 
 // Gives up what is in flight: its outcome is unknown, and the workload is told so. The sessions are closed after this.

@@ -37,6 +37,9 @@ class Counter final : public Workload {
   const std::vector<CounterEntry>& entries() const { return entries_; }
 
  private:
+  // With several generators at once the shared counters belong to the one whose first client is 0: it loads them, and
+  // only all ledgers together can judge them.
+  size_t first_of_ours() const { return settings_.first_client == 0 ? 0 : shards_; }
   void book(uint32_t flow, const Reply& reply);
 
   const WorkloadSettings settings_;
