@@ -12,9 +12,9 @@ namespace txnic::dataplane {
 
 // When the dataplane checks and computes UDP checksums. IPv4 header checksums are always written.
 enum class ChecksumPolicy : uint8_t {
-  kAuto,      // by hardware where the port offers it. Else by behaviour: a sender that leaves the UDP checksum out (0, as
-              // on shared memory) gets answers without one, everybody else gets software checksums
-  kOff,       // received checksums are not looked at, answers carry none
+  kAuto,  // by hardware where the port offers it. Else by behaviour: a sender that leaves the UDP checksum out (0, as
+          // on shared memory) gets answers without one, everybody else gets software checksums
+  kOff,   // received checksums are not looked at, answers carry none
   kSoftware,  // always computed and checked in software; an unfinished checksum is a wrong one
 };
 

@@ -8,8 +8,8 @@
 
 namespace txnic::dataplane {
 
-// Runs `body` in the interrupt thread and returns when it is done. Called there, or if that thread takes no work, runs it
-// at once.
+// Runs `body` in the interrupt thread and returns when it is done. Called there, or if that thread takes no work, runs
+// it at once.
 void run_in_interrupt_thread(const std::function<void()>& body);
 
 }  // namespace txnic::dataplane

@@ -27,7 +27,7 @@ struct DataplaneOptions {
   uint16_t base_port = 7700;         // worker w listens on base_port + w
   std::vector<uint16_t> port_ids;    // the ports to serve; empty: all that the EAL has found
   uint32_t workers = 0;              // 0: as many as the EAL has lcores for
-  uint32_t queues = 0;               // of each port; 0: by what the port can do (port.cc). Shared-memory links: both ends alike
+  uint32_t queues = 0;  // of each port; 0: by what the port can do (port.cc). Shared-memory links: both ends alike
   uint32_t rx_descriptors = 1024;
   uint32_t tx_descriptors = 1024;
   uint32_t burst = limits::kBurstMax;

@@ -25,7 +25,8 @@ void check_ports(const Needs& needs, std::vector<Problem>* problems) {
            "Give one in front of \"--\", for example\n"
            "  --vdev=net_memif0,role=server,id=0,socket=/tmp/txnic.sock,socket-abstract=no   another local process\n"
            "  --vdev=net_tap0,iface=txnic0                                                   the local kernel (root)\n"
-           "  --vdev=net_af_packet0,iface=eth1                                               a kernel interface (root)\n"
+           "  --vdev=net_af_packet0,iface=eth1                                               a kernel interface "
+           "(root)\n"
            "  -a 0000:3b:00.0                                                                a NIC bound to vfio-pci"});
 }
 

@@ -151,13 +151,14 @@ std::string counters_table(const Totals& totals) {
     append(&out, "  Unfinished UDP checksums accepted: %" PRIu64 "\n", totals.checksums_unfinished);
   }
   const uint64_t all_ns = totals.busy_ns + totals.idle_ns;
-  append(&out,
-         "  Loop: busy %.1f %%, %.1f packets a busy step, longest step %.1f us, 99.99 %% within %.1f us, stalls %" PRIu64
-         "\n",
-         all_ns == 0 ? 0.0 : 100.0 * static_cast<double>(totals.busy_ns) / static_cast<double>(all_ns),
-         totals.busy_steps == 0 ? 0.0 : static_cast<double>(totals.received) / static_cast<double>(totals.busy_steps),
-         static_cast<double>(totals.longest_step_ns) / 1e3, static_cast<double>(step_quantile_ns(totals, 0.9999)) / 1e3,
-         totals.stalls);
+  append(
+      &out,
+      "  Loop: busy %.1f %%, %.1f packets a busy step, longest step %.1f us, 99.99 %% within %.1f us, stalls %" PRIu64
+      "\n",
+      all_ns == 0 ? 0.0 : 100.0 * static_cast<double>(totals.busy_ns) / static_cast<double>(all_ns),
+      totals.busy_steps == 0 ? 0.0 : static_cast<double>(totals.received) / static_cast<double>(totals.busy_steps),
+      static_cast<double>(totals.longest_step_ns) / 1e3, static_cast<double>(step_quantile_ns(totals, 0.9999)) / 1e3,
+      totals.stalls);
   return out;
 }
 

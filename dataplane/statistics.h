@@ -43,7 +43,7 @@ uint64_t step_quantile_ns(const Totals& totals, double share);
 
 std::string forward_statistics(const Totals& totals);                       // at the end, as testpmd
 std::string period_statistics(const Totals& now, const Totals& before);     // each period, as testpmd --stats-period
-std::string counters_table(const Totals& totals);                           // every reason that is not zero, and the loop
+std::string counters_table(const Totals& totals);  // every reason that is not zero, and the loop
 std::string to_json(const Totals& totals);                                  // one line, one object
 
 }  // namespace txnic::dataplane

@@ -130,11 +130,13 @@ bool Transport::resolve(uint32_t timeout_ms, std::string* error) {
     nap_microseconds(500);
   }
   const std::string where = "port " + std::to_string(shared_.port) + " (" + ports_.front().name + ")";
-  *error = link_is_up() ? where + ": nobody answers ARP for the node's address. Is the node's address right, and is it on "
-                                  "this link?"
-                        : where + ": no peer within " + std::to_string(timeout_ms) +
-                              " ms. Is the node running, with the same socket or interface, the other role, and as many "
-                              "queues?";
+  *error = link_is_up()
+               ? where +
+                     ": nobody answers ARP for the node's address. Is the node's address right, and is it on "
+                     "this link?"
+               : where + ": no peer within " + std::to_string(timeout_ms) +
+                     " ms. Is the node running, with the same socket or interface, the other role, and as many "
+                     "queues?";
   notes_ = std::move(told);
   return false;
 }

@@ -8,8 +8,8 @@
 //     while (running) { n = queue.receive(received); …; queue.send(message, length, flow, worker); queue.flush(); } });
 //   main: every 10 ms  for (note : transport->housekeep()) print(note);   // the node may die and come back
 //
-// One thread polls a queue. A reply that arrives at another queue than its flow's (by RSS, or because the node's workers
-// each answer on their own queue) goes to the right one over a ring.
+// One thread polls a queue. A reply that arrives at another queue than its flow's (by RSS, or because the node's
+// workers each answer on their own queue) goes to the right one over a ring.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,8 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
 
   bool start(std::string* error);
-  // Before other threads poll: keeps housekeeping until the link is up and the peer has answered ARP (raw: until the link
-  // is up). False after `timeout_ms`, with the reason.
+  // Before other threads poll: keeps housekeeping until the link is up and the peer has answered ARP (raw: until the
+  // link is up). False after `timeout_ms`, with the reason.
   bool resolve(uint32_t timeout_ms, std::string* error);
   std::vector<std::string> housekeep();
   bool link_is_up() const;

@@ -24,7 +24,7 @@ inline constexpr uint32_t kTransportQueuesMax = 64;
 
 struct TransportOptions {
   uint32_t port_index = 0;            // the n-th port that the EAL has found
-  uint32_t queues = 1;                // one for each polling thread; shared-memory links need the same number at both ends
+  uint32_t queues = 1;  // one for each polling thread; shared-memory links need the same number at both ends
   uint32_t own_address = 0x0a630002;  // host order (10.99.0.2)
   uint32_t peer_address = 0x0a630001; // 10.99.0.1
   uint16_t own_base_port = 20000;     // flow f of queue q: own_base_port + q * kFlowsPerQueue + f

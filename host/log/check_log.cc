@@ -62,16 +62,18 @@ void add_files(Disk& disk, std::string* text) {
 
 void add_logs(const RecoveryReport& report, std::string* text) {
   for (const LogSummary& log : report.logs) {
-    add_line(text, "log of incarnation %u, worker %u of %u: %llu groups, %llu records, %llu bytes, ends in %s offset %llu, %s",
-             log.incarnation, log.worker, log.workers, number(log.groups), number(log.records), number(log.bytes),
-             segment_name(log.incarnation, log.worker, log.end.segment).c_str(), number(log.end.offset),
-             log.clean ? "stopped cleanly" : "not stopped cleanly");
+    add_line(
+        text,
+        "log of incarnation %u, worker %u of %u: %llu groups, %llu records, %llu bytes, ends in %s offset %llu, %s",
+        log.incarnation, log.worker, log.workers, number(log.groups), number(log.records), number(log.bytes),
+        segment_name(log.incarnation, log.worker, log.end.segment).c_str(), number(log.end.offset),
+        log.clean ? "stopped cleanly" : "not stopped cleanly");
   }
 }
 
 void add_records(const RecoveryReport& report, size_t sessions, std::string* text) {
-  static constexpr const char* kNames[kRecordTypeCount] = {"",         "commits",  "session openings", "session closings",
-                                                           "rows",     "outcomes", "shard states",     "clean stops"};
+  static constexpr const char* kNames[kRecordTypeCount] = {"",     "commits",  "session openings", "session closings",
+                                                           "rows", "outcomes", "shard states",     "clean stops"};
   std::string line = "records: " + std::to_string(report.records);
   for (uint32_t type = 1; type < kRecordTypeCount; ++type) {
     if (report.records_by_type[type] == 0) continue;

@@ -111,7 +111,8 @@ Errno FileDisk::read(const std::string& name, uint64_t offset, MutableBytes into
   Descriptor file;
   if (const Errno code = open_file(name, O_RDONLY | (direct ? O_DIRECT : 0), &file); code != 0) return code;
   while (*got < into.size()) {
-    const ssize_t count = ::pread(file.get(), into.data() + *got, into.size() - *got, static_cast<off_t>(offset + *got));
+    const ssize_t count =
+        ::pread(file.get(), into.data() + *got, into.size() - *got, static_cast<off_t>(offset + *got));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno;
     if (count == 0) break;

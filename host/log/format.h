@@ -57,7 +57,9 @@ struct GroupHeader {
 static_assert(sizeof(GroupHeader) == 64);
 inline constexpr uint32_t kGroupMagic = 0x31475854;  // "TXG1"
 
-inline constexpr uint32_t round_to_block(uint32_t bytes) { return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
+inline constexpr uint32_t round_to_block(uint32_t bytes) {
+  return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
 inline constexpr bool is_block_multiple(uint64_t bytes) { return bytes % kBlockBytes == 0; }
 
 // Writes a head block (kBlockBytes) with its checksum.

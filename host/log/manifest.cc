@@ -202,7 +202,8 @@ bool parse_manifest(std::string_view text, Manifest* manifest, std::string* erro
 ManifestState read_manifest(Disk& disk, Manifest* manifest, std::string* error) {
   std::vector<FileInfo> files;
   if (const Errno code = disk.list(&files); code != 0) {
-    *error = "the log directory cannot be listed (" + std::string(errno_text(code)) + "): check its path and permissions";
+    *error =
+        "the log directory cannot be listed (" + std::string(errno_text(code)) + "): check its path and permissions";
     return ManifestState::kBad;
   }
   uint64_t bytes = 0;

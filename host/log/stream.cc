@@ -84,7 +84,8 @@ bool Stream::open_file(uint64_t segment, const FileSizes& sizes) {
                 std::to_string(needed) + " bytes" + kRestore);
   }
   if (end_.has_value() && end_->segment == segment) {
-    if (end_->offset > opened.bytes) return fail(opened.name + ": MANIFEST puts the log's end behind the file" + kRestore);
+    if (end_->offset > opened.bytes)
+      return fail(opened.name + ": MANIFEST puts the log's end behind the file" + kRestore);
     opened.bytes = end_->offset;
   }
   total_bytes_ += opened.bytes;
@@ -362,7 +363,8 @@ bool Stream::go_on() {
   } else {
     finished_ = true;
   }
-  if (finished_ && end_.has_value() && next_ != *end_) return fail_damaged(next_, "MANIFEST says that the log ends later");
+  if (finished_ && end_.has_value() && next_ != *end_)
+    return fail_damaged(next_, "MANIFEST says that the log ends later");
   return true;
 }
 

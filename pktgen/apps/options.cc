@@ -180,22 +180,23 @@ OptionGroup load_group() {
 }
 
 OptionGroup result_group() {
-  return {"Results",
-          {{"json", "FILE", "the result as one JSON object (pktgen/report/result.proto); - is standard output",
-            path(FIELD(json_path))},
-           {"name", "NAME", "name of the result row (the workload's)", path(FIELD(row_name))},
-           {"progress", nullptr, "a live line each second also when standard error is no terminal",
-            flag([](Options& o) { o.progress = true; })},
-           {"quiet", nullptr, "no live line, no table", flag([](Options& o) { o.quiet = true; })},
-           {"no-check", nullptr, "skip the workload's own check at the end", flag([](Options& o) { o.do_check = false; })},
-           {"ledger", "FILE", "smallbank, counter: what the acknowledged transactions must have done, for --verify",
-            path(FIELD(ledger_path))},
-           {"verify", "FILE", "no run: compare the node's data with a ledger; repeat it for generators that ran at once",
-            [](Options& o, const std::string& t) {
-              o.verify_paths.push_back(t);
-              return !t.empty();
-            }},
-           {"help", nullptr, "this text", flag([](Options& o) { o.help = true; })}}};
+  return {
+      "Results",
+      {{"json", "FILE", "the result as one JSON object (pktgen/report/result.proto); - is standard output",
+        path(FIELD(json_path))},
+       {"name", "NAME", "name of the result row (the workload's)", path(FIELD(row_name))},
+       {"progress", nullptr, "a live line each second also when standard error is no terminal",
+        flag([](Options& o) { o.progress = true; })},
+       {"quiet", nullptr, "no live line, no table", flag([](Options& o) { o.quiet = true; })},
+       {"no-check", nullptr, "skip the workload's own check at the end", flag([](Options& o) { o.do_check = false; })},
+       {"ledger", "FILE", "smallbank, counter: what the acknowledged transactions must have done, for --verify",
+        path(FIELD(ledger_path))},
+       {"verify", "FILE", "no run: compare the node's data with a ledger; repeat it for generators that ran at once",
+        [](Options& o, const std::string& t) {
+          o.verify_paths.push_back(t);
+          return !t.empty();
+        }},
+       {"help", nullptr, "this text", flag([](Options& o) { o.help = true; })}}};
 }
 
 OptionGroup template_group() {
@@ -253,17 +254,18 @@ std::string hash_of(const Options& o) {
   const WorkloadSettings& w = o.workload;
   const LoadSettings& l = o.load;
   char text[640];
-  std::snprintf(text, sizeof text,
-                "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u %u "
-                "%.17g %.17g %.17g %llu",
-                w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta,
-                w.table, w.savings_table, w.checking_table, static_cast<long long>(w.initial_balance_cents),
-                w.hot_accounts_percent, w.hot_transactions_percent, static_cast<unsigned long long>(w.adds),
-                static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
-                static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
-                static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport),
-                o.raw ? 1 : 0, o.do_load ? 1 : 0, static_cast<int>(o.checksums), o.queues, o.descriptors, o.rate, o.warmup_seconds, o.duration_seconds,
-                static_cast<unsigned long long>(o.transactions));
+  std::snprintf(
+      text, sizeof text,
+      "%s %llu %u %u %.17g %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u %u "
+      "%.17g %.17g %.17g %llu",
+      w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta, w.table,
+      w.savings_table, w.checking_table, static_cast<long long>(w.initial_balance_cents), w.hot_accounts_percent,
+      w.hot_transactions_percent, static_cast<unsigned long long>(w.adds),
+      static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
+      static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
+      static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport), o.raw ? 1 : 0,
+      o.do_load ? 1 : 0, static_cast<int>(o.checksums), o.queues, o.descriptors, o.rate, o.warmup_seconds,
+      o.duration_seconds, static_cast<unsigned long long>(o.transactions));
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
   return hash;

@@ -21,8 +21,8 @@ constexpr long kHousekeepingNs = 10'000'000;
 constexpr uint16_t kLocalPortFirst = 20'000;
 constexpr uint64_t kLocalPortCount = 30'000;
 
-// Asks the port what it is. A software device's other end is a process of this machine, and IPv4 lets a sender leave the
-// UDP checksum out; the answers then come without one, too.
+// Asks the port what it is. A software device's other end is a process of this machine, and IPv4 lets a sender leave
+// the UDP checksum out; the answers then come without one, too.
 dataplane::ChecksumPolicy checksum_policy(const Options& o) {
   if (o.checksums == Checksums::kOff) return dataplane::ChecksumPolicy::kOff;
   const std::vector<uint16_t> ids = dataplane::available_ports();

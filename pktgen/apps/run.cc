@@ -188,7 +188,8 @@ bool Run::write_ledger() {
   if (options_.ledger_path.empty()) return true;
   LedgerRecord record;
   std::string error = "workload " + options_.workload.name + " keeps no ledger";
-  if (workload_->write_ledger(&record) && pktgen::write_file(options_.ledger_path, to_json(record), &error)) return true;
+  if (workload_->write_ledger(&record) && pktgen::write_file(options_.ledger_path, to_json(record), &error))
+    return true;
   complain("--ledger: " + error);
   return false;
 }

@@ -50,7 +50,8 @@ void Generator::on_event(uint32_t session, const client::Event& event) {
     opening_why_ = std::string("the node refused a session: ") + name(event.result) + ", detail " +
                    std::to_string(event.detail);
     if (event.result == Result::kBusy && event.detail == static_cast<uint8_t>(BusyReason::kSessions)) {
-      opening_why_ += " (its session table is full: use fewer --sessions, or raise sessions.count in its configuration)";
+      opening_why_ +=
+          " (its session table is full: use fewer --sessions, or raise sessions.count in its configuration)";
     }
     if (event.result == Result::kBusy && event.detail == static_cast<uint8_t>(BusyReason::kNotReady)) {
       opening_why_ += " (it is still recovering)";

@@ -32,8 +32,8 @@ void ReflectingTransport::send(const std::byte* message, uint32_t length, uint32
   inner_.send(copy_.data(), length, worker);
 }
 
-// False: not one of our requests; the protocol machine counts it as it is. Only the fields that differ are written, each
-// by itself: a header that is read, changed and written as a whole costs more than everything else here together.
+// False: not one of our requests; the protocol machine counts it as it is. Only the fields that differ are written,
+// each by itself: a header that is read, changed and written as a whole costs more than everything else here together.
 bool ReflectingTransport::become_reply(Received* received) const {
   std::byte* const message = received->message;
   if (received->length < wire::kHeaderBytes) return false;

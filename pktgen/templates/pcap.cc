@@ -74,7 +74,8 @@ bool shape_of(const std::string& name, Shape* shape) {
 // A replay knows no versions: its read-modify-write reads and rewrites each key in one transaction.
 std::string make_frames(const TemplateSettings& s, const std::function<void(Bytes frame)>& take) {
   Shape shape;
-  if (!shape_of(s.workload, &shape)) return "templates exist for get, putK and rmwK (K up to 16), not for " + s.workload;
+  if (!shape_of(s.workload, &shape))
+    return "templates exist for get, putK and rmwK (K up to 16), not for " + s.workload;
   if (s.count == 0 || s.count > kTemplateCountMax) return "--count: 1 to " + std::to_string(kTemplateCountMax);
   if (s.value_bytes > limits::kValueBytesMax) return "--value-size: at most " + std::to_string(limits::kValueBytesMax);
   if (s.workers == 0 || s.shards == 0 || s.shards > limits::kShardsMax || s.workers > limits::kWorkersMax) {

@@ -78,8 +78,8 @@ class Workload {
   virtual Check check() const { return {}; }
   // What a later run needs in order to verify this one; false: nothing.
   virtual bool write_ledger(LedgerRecord*) const { return false; }
-  // After prepare(), instead of a run: takes over (adds, from the second call on) an earlier run's books, to be verified
-  // by survey and check. Answers an empty string, or why not.
+  // After prepare(), instead of a run: takes over (adds, from the second call on) an earlier run's books, to be
+  // verified by survey and check. Answers an empty string, or why not.
   virtual std::string adopt(const LedgerRecord&) { return "this workload keeps no ledger"; }
 
   // Progress of a bounded workload, for the live line; 0: not bounded.

@@ -159,12 +159,14 @@ int bench_commit(const std::string& folder, bool io_uring, Options options) {
   const double took = static_cast<double>(now_ns() - begin) / 1e9;
   const auto records = static_cast<double>(result.records);
   const auto groups = static_cast<double>(std::max<uint64_t>(result.statistics.groups, 1));
-  std::printf("%-10s %7.2f M records/s %7.0f MB/s  groups/s %6.0f  records/group %6.0f  group in flight %6.0f us (longest %6.0f)"
-              "  record p50 %6.0f p99 %6.0f us  refused %llu\n",
-              io_uring ? "io_uring" : "thread", records / took / 1e6, records * kRecordBytes / took / 1e6,
-              groups / took, records / groups, static_cast<double>(result.statistics.in_flight_ns) / groups / 1000,
-              static_cast<double>(result.statistics.longest_write_ns) / 1000, percentile_us(&result.latency_ns, 0.5),
-              percentile_us(&result.latency_ns, 0.99), static_cast<unsigned long long>(result.statistics.full));
+  std::printf(
+      "%-10s %7.2f M records/s %7.0f MB/s  groups/s %6.0f  records/group %6.0f  group in flight %6.0f us (longest "
+      "%6.0f)"
+      "  record p50 %6.0f p99 %6.0f us  refused %llu\n",
+      io_uring ? "io_uring" : "thread", records / took / 1e6, records * kRecordBytes / took / 1e6, groups / took,
+      records / groups, static_cast<double>(result.statistics.in_flight_ns) / groups / 1000,
+      static_cast<double>(result.statistics.longest_write_ns) / 1000, percentile_us(&result.latency_ns, 0.5),
+      percentile_us(&result.latency_ns, 0.99), static_cast<unsigned long long>(result.statistics.full));
   return result.records > 0 ? 0 : 1;
 }
 
@@ -184,7 +186,8 @@ int bench_fdatasync(const std::string& folder) {
     while (file->poll() == log::WriteState::kInFlight) std::this_thread::yield();
     samples.push_back(static_cast<uint32_t>(now_ns() - begin));
   }
-  std::printf("fdatasync of 4 KiB: p50 %.0f us p99 %.0f us\n", percentile_us(&samples, 0.5), percentile_us(&samples, 0.99));
+  std::printf("fdatasync of 4 KiB: p50 %.0f us p99 %.0f us\n", percentile_us(&samples, 0.5),
+              percentile_us(&samples, 0.99));
   return 0;
 }
 
@@ -248,7 +251,8 @@ int bench_recovery(const std::string& folder, const Options& options) {
       bytes += got;
     }
   }
-  std::printf("sequential read: %.0f MB/s\n", static_cast<double>(bytes) / (static_cast<double>(now_ns() - begin) / 1e3));
+  std::printf("sequential read: %.0f MB/s\n",
+              static_cast<double>(bytes) / (static_cast<double>(now_ns() - begin) / 1e3));
 
   TableSink sink(options.shards);
   for (const bool keep : {false, true}) {

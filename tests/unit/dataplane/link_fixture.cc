@@ -56,10 +56,10 @@ void start_test_eal() {
   static bool started = false;
   if (started) return;
   started = true;
-  const CommandLine line{{"test", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level", "4",
-                          "--file-prefix", "txnic-test-" + std::to_string(getpid()), "--lcores",
-                          lcore_map(kTestWorkers + 1)},
-                         {}};
+  const CommandLine line{
+      {"test", "--no-huge", "-m", "256", "--no-pci", "--no-telemetry", "--no-shconf", "--log-level", "4",
+       "--file-prefix", "txnic-test-" + std::to_string(getpid()), "--lcores", lcore_map(kTestWorkers + 1)},
+      {}};
   const EalStart eal = start_eal(line);
   ASSERT_TRUE(eal.ok) << eal.error;
   ASSERT_EQ(worker_lcore_count(), kTestWorkers);

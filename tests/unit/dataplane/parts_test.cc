@@ -201,7 +201,8 @@ TEST(Statistics, TextIsShapedLikeTestpmd) {
   Totals totals;
   totals.received = totals.ended_total = 12;
   totals.ended[reason::kReplied] = 12;
-  totals.ports.push_back({.port = 0, .name = "p0", .rx_packets = 12, .rx_missed = 1, .tx_packets = 11, .tx_dropped = 1});
+  totals.ports.push_back(
+      {.port = 0, .name = "p0", .rx_packets = 12, .rx_missed = 1, .tx_packets = 11, .tx_dropped = 1});
   const std::string forward = forward_statistics(totals);
   EXPECT_NE(forward.find("---------------------- Forward statistics for port 0  ----------------------\n"
                          "  RX-packets: 12             RX-dropped: 1             RX-total: 13\n"

@@ -157,7 +157,8 @@ TEST_F(DamageTest, GroupsInAnotherPlaceDoNotCount) {
   for (uint64_t from = log::kBlockBytes; from < contents.size(); from += log::kBlockBytes) {
     for (uint64_t to = log::kBlockBytes; to < contents.size(); to += log::kBlockBytes) {
       if (from == to) continue;
-      for (uint64_t i = 0; i < log::kBlockBytes; ++i) disk.flip(mark_name, to + i, contents[to + i] ^ contents[from + i]);
+      for (uint64_t i = 0; i < log::kBlockBytes; ++i)
+        disk.flip(mark_name, to + i, contents[to + i] ^ contents[from + i]);
       expect_no_silent_loss(mark_name, "block " + std::to_string(from) + " over block " + std::to_string(to));
       disk.restore(snapshot);
     }

@@ -27,8 +27,9 @@ TEST(Format, FileNames) {
   EXPECT_EQ(segment->worker, 1u);
   EXPECT_EQ(segment->number, 17u);
   EXPECT_EQ(parse_file_name(segment_name(4000000000u, 63, 123456789012ull))->number, 123456789012ull);
-  for (const char* name : {"", "log", "log-", "log-1-1-1", "log-00000003-001-00000017.tmp", "log-00000003-001-0000001x",
-                           "MANIFEST", "LOCK", "checkpoint-00000002", "checkpoint-00000002-000-1", "log-99999999999-001-1"}) {
+  for (const char* name :
+       {"", "log", "log-", "log-1-1-1", "log-00000003-001-00000017.tmp", "log-00000003-001-0000001x", "MANIFEST",
+        "LOCK", "checkpoint-00000002", "checkpoint-00000002-000-1", "log-99999999999-001-1"}) {
     EXPECT_FALSE(parse_file_name(name).has_value()) << name;
   }
   EXPECT_TRUE(is_temporary_name("MANIFEST.tmp"));
@@ -141,7 +142,8 @@ TEST(ManifestText, NonsenseIsRefusedByLine) {
     ASSERT_NE(at, std::string::npos) << from;
     text.replace(at, std::strlen(from), to);
     char crc[16];
-    std::snprintf(crc, sizeof crc, "crc %08x\n", crc32c(0, reinterpret_cast<const std::byte*>(text.data()), text.size()));
+    std::snprintf(crc, sizeof crc, "crc %08x\n",
+                  crc32c(0, reinterpret_cast<const std::byte*>(text.data()), text.size()));
     Manifest read;
     std::string error;
     EXPECT_FALSE(parse_manifest(text + crc, &read, &error)) << to;

@@ -143,6 +143,7 @@ class LogNode {
 
 // Writes a commit record of `writes` (key, number) pairs at `at`; answers its length. With `at` null: only that.
 uint32_t write_record(std::byte* at, log::RecordType type, uint16_t shard, Version version, SessionId session,
-                      uint64_t sequence, std::span<const std::pair<uint64_t, uint64_t>> writes, uint32_t value_bytes = 8);
+                      uint64_t sequence, std::span<const std::pair<uint64_t, uint64_t>> writes,
+                      uint32_t value_bytes = 8);
 
 }  // namespace txnic::test

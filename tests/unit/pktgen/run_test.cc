@@ -100,8 +100,8 @@ class RunTest : public testing::Test {
 
 TEST_F(RunTest, AResultFileHoldsTheRun) {
   ServedNode node;
-  ASSERT_EQ(run(node.endpoint, {"--workload", "smallbank", "--accounts", "600", "--window", "16", "--transactions", "3000",
-                                "--json", file("out.json"), "--name", "bank", "--seed", "7"}),
+  ASSERT_EQ(run(node.endpoint, {"--workload", "smallbank", "--accounts", "600", "--window", "16", "--transactions",
+                                "3000", "--json", file("out.json"), "--name", "bank", "--seed", "7"}),
             kExitOk);
   file::Row row;
   const auto status = google::protobuf::util::JsonStringToMessage(text_of("out.json"), &row);
@@ -138,7 +138,8 @@ TEST_F(RunTest, ALedgerIsVerifiedByALaterRun) {
     EXPECT_EQ(run(node.endpoint, {"--verify", file("ledger.json")}), kExitOk) << workload;
   }
   // The counters' ledger no longer fits after one more run, and the check says so.
-  ASSERT_EQ(run(node.endpoint, {"--workload", "counter", "--window", "8", "--transactions", "10", "--no-load"}), kExitOk);
+  ASSERT_EQ(run(node.endpoint, {"--workload", "counter", "--window", "8", "--transactions", "10", "--no-load"}),
+            kExitOk);
   EXPECT_EQ(run(node.endpoint, {"--verify", file("ledger.json")}), kExitCheckFailed);
 }
 
