@@ -14,6 +14,7 @@
 #include <rte_errno.h>
 
 #include "dataplane/memory.h"
+#include "dataplane/port.h"
 #include "dataplane/unmap_guard.h"
 
 namespace txnic::dataplane {
@@ -151,6 +152,12 @@ EalStart start_eal(const CommandLine& line) {
   return result;
 }
 
-void stop_eal() { rte_eal_cleanup(); }
+void stop_eal() {
+  for (const uint16_t id : available_ports()) {
+    Port port;
+    std::string error;
+    if (examine_port(id, {}, &port, &error)) close_port(&port);
+  }
+}
 
 }  // namespace txnic::dataplane

@@ -23,6 +23,9 @@ CommandLine split_command_line(int argc, char** argv);
 
 // Once per process. Also removes sockets that a killed process left behind (see remove_dead_sockets).
 EalStart start_eal(const CommandLine& line);
+// Last of all: closes the ports that are still open; afterwards only leave the process. Does not call
+// rte_eal_cleanup(): it unmaps memory under the running interrupt thread, which now and then crashes a program that is
+// done; what it would tidy up, the next start tidies up as well.
 void stop_eal();
 
 // A port that listens on a socket path cannot bind while the socket file of a dead process is in the way. For every
