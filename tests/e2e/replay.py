@@ -25,7 +25,7 @@ def write_pcap(scene, workload, workers):
 def testpmd(scene, pcap):
     """Port 0 reads the file for ever, port 1 is the memif; what comes in on one goes out on the other."""
     if not shutil.which("dpdk-testpmd"):
-        raise Skip("no dpdk-testpmd here (Debian: dpdk)")
+        raise Skip("no dpdk-testpmd here (Debian: dpdk-dev)")
     devices = [f"--vdev=net_pcap0,rx_pcap={pcap},infinite_rx=1", memif("client", scene.socket())]
     command = ["stdbuf", "-oL", "dpdk-testpmd", *scene.eal(1, 1, 256, devices), "--", "-i", "--forward-mode=io",
                "--total-num-mbufs=16384", "--no-flush-rx"]
