@@ -30,12 +30,11 @@ bool CheckpointWriter::begin(const LogPosition& start, Lsn redo) {
 }
 
 std::byte* CheckpointWriter::reserve(uint32_t bytes) {
-  assert(bytes % 8 == 0 && bytes <= limits::kLogRecordBytesMax && !finished_);
-  if (gather_->used() + bytes > buffer_bytes_) {
-    poll();
-    if (gather_->used() + bytes > buffer_bytes_) return nullptr;  // also when it has failed: done() says so
-  }
-  return gather_->at();
+  assert(bytes % 8 == 0 && bytes <= limits::kLogRecordBytesMax);
+  if (state() == State::kWriting && gather_->used() + bytes > buffer_bytes_) poll();
+  if (state() != State::kWriting) return nullptr;  // it has failed, and is no longer the worker's
+  assert(!finished_);
+  return gather_->used() + bytes <= buffer_bytes_ ? gather_->at() : nullptr;
 }
 
 void CheckpointWriter::finish(Lsn log_end) {

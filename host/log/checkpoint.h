@@ -29,7 +29,8 @@ class CheckpointWriter {
 
   // ---- the worker's side; a writer is in its hands from Keeper::start_part() until done()
 
-  // Room for a record of `bytes` (8-aligned), or null: the buffers are being written, try at the next step.
+  // Room for a record of `bytes` (8-aligned), or null: the buffers are being written, try at the next step; or it has
+  // failed: look at done() before each step, and let go of the writer when it says so.
   std::byte* reserve(uint32_t bytes);
   void append(uint32_t bytes) { gather_->add(bytes); }
   // Everything has been appended. `log_end`: the worker log's end now: the checkpoint counts only when the log

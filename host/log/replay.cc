@@ -8,6 +8,7 @@ namespace {
 
 // How many records ahead of their turn keys are announced to the sink: enough for its memory to come.
 constexpr int kPrefetchRecords = 6;
+constexpr uint32_t kPrefetchKeys = 4;
 
 ReplayResult replay_writes(const RecordHeader& header, const std::byte* at, uint32_t room, ShardId shard,
                            RecoverySink* sink, ReplayCounts* counts) {
@@ -31,14 +32,19 @@ ReplayResult replay_writes(const RecordHeader& header, const std::byte* at, uint
   return ReplayResult::kDone;
 }
 
-// The first key of a record with writes.
+// Tells the sink the first keys of a record.
 void announce(const std::byte* record, ShardId shard, RecoverySink* sink) {
   const auto header = load<RecordHeader>(record);
-  if (header.write_count == 0 || header.length < sizeof header + sizeof(WriteHeader)) return;
   const std::byte* at = record + sizeof header;
-  const auto write = load<WriteHeader>(at);
-  if (write_bytes(write.key_length, 0) > header.length - sizeof header) return;
-  sink->prefetch(shard, write.table, Bytes(at + sizeof write, write.key_length));
+  uint32_t room = header.length - static_cast<uint32_t>(sizeof header);
+  for (uint32_t i = 0; i < header.write_count && i < kPrefetchKeys && room >= sizeof(WriteHeader); ++i) {
+    const auto write = load<WriteHeader>(at);
+    const uint32_t bytes = write_bytes(write.key_length, write.value_length);
+    if (bytes > room) return;
+    sink->prefetch(shard, write.table, Bytes(at + sizeof write, write.key_length));
+    at += bytes;
+    room -= bytes;
+  }
 }
 
 }  // namespace

@@ -172,6 +172,9 @@ TEST_F(CheckpointTest, OneAtATimeAndUnstartedPartsAreWithdrawn) {
   part->finish(node->log(0).end());
   for (int i = 0; i < 5; ++i) part->poll();
   EXPECT_TRUE(part->failed());
+  EXPECT_TRUE(part->done());
+  EXPECT_EQ(part->reserve(sizeof(log::RecordHeader)), nullptr);
+  EXPECT_EQ(node->keeper().part(0), nullptr);
   for (int i = 0; i < 5; ++i) node->keeper().step(node->now());
   EXPECT_FALSE(node->keeper().part_offered(1));
   EXPECT_EQ(node->keeper().start_part(1, node->log(1)), nullptr);
