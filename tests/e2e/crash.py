@@ -15,6 +15,8 @@ from lib.harness import Failure, Scene, check, main
 from lib.results import Run
 
 KILLS = int(os.environ.get("TXNIC_KILLS", "20"))
+# How long a generator waits for a silent node, at its start too: a busy machine connects the link late.
+GIVE_UP_SECONDS = 4
 ACCOUNTS = 2000
 SEED = int(os.environ.get("TXNIC_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 
@@ -32,7 +34,7 @@ def kill_loop(kills, workers=1):
             ledger = scene.path(f"{workload}.ledger")
             first = workload not in ledgers
             run = Run(scene, workload, duration=30, records=ACCOUNTS, window=64, seed=chance.randrange(1, 1 << 30),
-                      ledger=ledger, no_load=not first, give_up=1)
+                      ledger=ledger, no_load=not first, give_up=GIVE_UP_SECONDS)
             # The random moment: in most rounds under full load, in some while sessions open or balances are read.
             under_load = first or chance.random() < 0.8
             if under_load:
