@@ -12,6 +12,7 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 
 #include "dataplane/memory.h"
 #include "dataplane/port.h"
@@ -50,21 +51,48 @@ std::vector<std::string> virtual_devices(const std::vector<std::string>& argumen
   return devices;
 }
 
-bool is_dead_socket(const std::string& path) {
+enum class SocketState { kNone, kDead, kListening };
+
+SocketState look_at_socket(const std::string& path) {
   struct stat info {};
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path) || lstat(path.c_str(), &info) != 0 ||
       !S_ISSOCK(info.st_mode)) {
-    return false;
+    return SocketState::kNone;
   }
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
+  // Asked with another socket type, the kernel tells the dead (ECONNREFUSED) from the living (EPROTOTYPE) without the
+  // listener noticing. A real connection, closed at once, makes net_memif's listening side panic.
+  const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return SocketState::kNone;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const bool refused = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-                       errno == ECONNREFUSED;
+  const bool refused =
+      connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
   close(fd);
-  return refused;
+  return refused ? SocketState::kDead : SocketState::kListening;
+}
+
+// The EAL goes on without a device that it could not make. Says which one, and why as far as that can be seen.
+std::string explain_missing_devices(const std::vector<std::string>& arguments) {
+  for (const std::string& device : virtual_devices(arguments)) {
+    const std::string name = device.substr(0, device.find(','));
+    uint16_t port = 0;
+    if (!name.starts_with("net_") || rte_eth_dev_get_port_by_name(name.c_str(), &port) == 0) continue;
+    const std::string text = "device " + name + " could not be made. ";
+    const std::string socket = device_value(device, "socket");
+    const std::string directory = socket.substr(0, socket.rfind('/'));
+    if (!socket.empty() && !directory.empty() && access(directory.c_str(), W_OK | X_OK) != 0) {
+      return text + "The directory of its socket, " + directory + ", " +
+             (errno == ENOENT ? "does not exist: create it" : "cannot be written: choose another");
+    }
+    if (look_at_socket(socket) == SocketState::kListening) {
+      return text + "Another process listens on " + socket + ": stop it, or choose another socket";
+    }
+    return text +
+           "The lines above say why; a socket path or interface must be free and permitted (net_tap and net_af_packet "
+           "need root), and each argument spelled as the driver knows it";
+  }
+  return {};
 }
 
 std::string explain_failure(int error, const std::vector<std::string>& arguments) {
@@ -113,7 +141,7 @@ std::vector<std::string> remove_dead_sockets(const std::vector<std::string>& eal
     const std::string role = device_value(device, "role");
     if (role != "server" && role != "master") continue;
     const std::string path = device_value(device, "socket");
-    if (!is_dead_socket(path)) continue;
+    if (look_at_socket(path) != SocketState::kDead) continue;
     if (unlink(path.c_str()) == 0) {
       notes.push_back("removed " + path + ", left behind by a process that is gone");
     } else {
@@ -147,6 +175,8 @@ EalStart start_eal(const CommandLine& line) {
                    "\" in front of \"--\": EAL arguments come first, then \"--\", then ours";
     return result;
   }
+  result.error = explain_missing_devices(line.eal);
+  if (!result.error.empty()) return result;
   arm_unmap_guard();
   result.ok = true;
   return result;

@@ -42,7 +42,7 @@ bool Peers::start(TimeNs now, std::vector<std::string>* notes, std::string* erro
     }
     if (!started) shut_out(port.id);
     states_[i].up = port_link_is_up(port);
-    states_[i].next_attempt = now + kReconnectFirstNs;
+    states_[i].next_attempt = now + (started ? kHandshakePatienceNs : kReconnectFirstNs);
     notes->push_back(label(port) + (states_[i].up ? ": peer connected" : ": peer not connected yet; waiting for it"));
   }
   return true;
@@ -88,7 +88,9 @@ void Peers::reconnect(Port* port, State* state, TimeNs now) {
   std::string why;
   const QuietDrivers quiet;
   stop_port(port);
-  if (start_port(port, &why)) let_in(port->id);
+  if (!start_port(port, &why)) return;
+  state->next_attempt = now + kHandshakePatienceNs;
+  let_in(port->id);
 }
 
 }  // namespace txnic::dataplane

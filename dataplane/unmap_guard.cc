@@ -21,7 +21,7 @@ namespace txnic::dataplane {
 namespace {
 
 // A poller preempted inside a driver call needs its CPU back first; longer than this and it will not come.
-constexpr uint32_t kLeaveTimeoutMilliseconds = 2000;
+constexpr uint32_t kLeaveTimeoutMilliseconds = 10'000;
 std::atomic<bool> g_armed{false};
 std::atomic<uint64_t> g_waits{0};
 

@@ -1,99 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two processes, one of them killed under load again and again; the other must go on. Argument: the echo_app program.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <memory>
 #include <random>
-#include <string>
-#include <thread>
-#include <vector>
 
+#include "tests/unit/dataplane/process.h"
+
+namespace txnic::dataplane {
 namespace {
 
+using test::eventually;
+using test::Process;
+
 std::string g_echo_app;
-
-bool eventually(const auto& condition) {
-  using Clock = std::chrono::steady_clock;
-  for (const auto end = Clock::now() + std::chrono::seconds(60); Clock::now() < end;) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return condition();
-}
-
-// Main and one worker on the first CPU that we may use.
-std::string two_lcores() {
-  cpu_set_t allowed;
-  sched_getaffinity(0, sizeof allowed, &allowed);
-  int cpu = 0;
-  while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &allowed)) ++cpu;
-  const std::string number = std::to_string(cpu);
-  return "0@" + number + ",1@" + number;
-}
-
-class Process {
- public:
-  Process(const std::vector<std::string>& arguments, std::string log) : log_(std::move(log)) {
-    std::vector<char*> pointers;
-    for (const std::string& a : arguments) pointers.push_back(const_cast<char*>(a.c_str()));
-    pointers.push_back(nullptr);
-    pid_ = fork();
-    if (pid_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing is left behind if the test dies
-    const int fd = open(log_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
-    dup2(fd, STDOUT_FILENO);
-    dup2(fd, STDERR_FILENO);
-    execv(pointers[0], pointers.data());
-    _exit(127);
-  }
-  ~Process() { end(SIGKILL); }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  // The exit code, or minus the signal that ended it.
-  int end(int signal) {
-    if (pid_ <= 0) return last_;
-    kill(pid_, signal);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = 0;
-    last_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    return last_;
-  }
-  bool is_running() {
-    if (pid_ <= 0) return false;
-    int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) == 0) return true;
-    pid_ = 0;
-    last_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    return false;
-  }
-  std::string output() const {
-    std::ifstream file(log_);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  size_t count(const std::string& text) const {
-    const std::string all = output();
-    size_t found = 0;
-    for (size_t at = all.find(text); at != std::string::npos; at = all.find(text, at + 1)) ++found;
-    return found;
-  }
-
- private:
-  std::string log_;
-  pid_t pid_ = 0;
-  int last_ = 0;
-};
 
 class PeersOverProcesses : public testing::Test {
  protected:
@@ -108,7 +31,7 @@ class PeersOverProcesses : public testing::Test {
     const bool is_node = std::string(what).starts_with("node");
     std::vector<std::string> arguments = {
         g_echo_app, "--no-huge", "-m", "128", "--no-pci", "--no-telemetry", "--no-shconf", "--file-prefix",
-        "txnic-test-" + std::to_string(getpid()) + "-" + std::to_string(++started_), "--lcores", two_lcores(),
+        "txnic-test-" + std::to_string(getpid()) + "-" + std::to_string(++started_), "--lcores", test::two_lcores(),
         "--vdev=net_memif0,id=0,socket-abstract=no,role=" + std::string(is_node ? "server" : "client") + ",socket=" +
             directory_ + "/s",
         "--", what, "600"};
@@ -156,7 +79,43 @@ TEST_F(PeersOverProcesses, TheClientOutlivesItsNodes) {
   EXPECT_EQ(client->end(SIGINT), 0) << client->output();
 }
 
+// ---- what a failed start says ---------------------------------------------------------------------
+struct FailedStart {
+  const char* description;
+  std::vector<std::string> arguments;  // "@": the test's directory
+  const char* says;
+};
+
+TEST_F(PeersOverProcesses, AFailedStartNamesCauseAndNextStep) {
+  auto node = run("node-sleep", 0);
+  ASSERT_TRUE(eventually([&] { return node->count("ready") != 0 || !node->is_running(); }));
+  const std::string device = "--vdev=net_memif0,role=server,id=0,socket-abstract=no,socket=";
+  const std::vector<FailedStart> rows = {
+      {"no port", {"-m", "64", "--", "node", "1"}, "error: no port: give one with --vdev="},
+      {"a word too many", {"-m", "64", "stray", "--", "node", "1"}, "unknown argument \"stray\" in front of \"--\""},
+      {"an unknown EAL argument", {"-m", "64", "--bogus", "--", "node", "1"}, "Check the arguments in front of \"--\""},
+      {"the socket is taken", {"-m", "64", device + "@/s", "--", "node", "1"}, "Another process listens on"},
+      {"no such directory", {"-m", "64", device + "@/none/s", "--", "node", "1"}, "does not exist: create it"},
+      {"too little memory", {"-m", "8", "--vdev=net_null0", "--", "node", "1"}, "Give the EAL more memory"},
+  };
+  for (const FailedStart& row : rows) {
+    std::vector<std::string> arguments = {
+        g_echo_app, "--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "--file-prefix",
+        "txnic-test-" + std::to_string(getpid()) + "-" + std::to_string(++started_), "--lcores", test::two_lcores()};
+    for (std::string a : row.arguments) {
+      if (const size_t at = a.find('@'); at != std::string::npos) a.replace(at, 1, directory_);
+      arguments.push_back(a);
+    }
+    Process process(arguments, directory_ + "/failed");
+    EXPECT_TRUE(eventually([&] { return !process.is_running(); })) << row.description;
+    EXPECT_EQ(process.end(SIGKILL), 1) << row.description << "\n" << process.output();
+    EXPECT_EQ(process.count(row.says), 1u) << row.description << "\n" << process.output();
+  }
+  EXPECT_EQ(node->end(SIGINT), 0) << "disturbed by the others\n" << node->output();
+}
+
 }  // namespace
+}  // namespace txnic::dataplane
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -164,6 +123,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s ECHO_APP\n", argv[0]);
     return 2;
   }
-  g_echo_app = argv[1];
+  txnic::dataplane::g_echo_app = argv[1];
   return RUN_ALL_TESTS();
 }
