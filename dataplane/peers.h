@@ -16,7 +16,7 @@ namespace txnic::dataplane {
 
 inline constexpr TimeNs kReconnectFirstNs = 100'000'000;  // after the link was lost; then doubled
 inline constexpr TimeNs kReconnectMaxNs = 1'000'000'000;
-// After a start that found somebody: hanging up on a net_memif listener that has not come round to us yet makes it panic.
+// After a start that found somebody: a net_memif listener panics if we hang up before it has come round to us.
 inline constexpr TimeNs kHandshakePatienceNs = 2'000'000'000;
 inline constexpr uint32_t kLeaveDriverMilliseconds = 200;  // for all pollers to leave the port
 
