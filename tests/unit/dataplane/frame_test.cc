@@ -48,12 +48,12 @@ std::vector<Row> rows() {
       {"ICMP", [](Frame* f) { *f = test::make_icmp(8, "ping data"); }, FrameKind::kIcmp},
 
       {"nothing", [](Frame* f) { f->clear(); }, drop, reason::kTruncated},
-      {"13 bytes", [](Frame* f) { f->resize(13); }, drop, reason::kTruncated},
-      {"Ethernet only", [](Frame* f) { f->resize(14); }, drop, reason::kTruncated},
-      {"cut in the IPv4 header", [](Frame* f) { f->resize(33); }, drop, reason::kTruncated},
-      {"cut in the UDP header", [](Frame* f) { f->resize(41); }, drop, reason::kTruncated},
-      {"cut in the payload", [](Frame* f) { f->resize(f->size() - 1); }, drop, reason::kTruncated},
-      {"cut ARP", [](Frame* f) { *f = test::make_arp(1, 1, 2); f->resize(41); }, drop, reason::kTruncated},
+      {"13 bytes", [](Frame* f) { test::cut(f, 13); }, drop, reason::kTruncated},
+      {"Ethernet only", [](Frame* f) { test::cut(f, 14); }, drop, reason::kTruncated},
+      {"cut in the IPv4 header", [](Frame* f) { test::cut(f, 33); }, drop, reason::kTruncated},
+      {"cut in the UDP header", [](Frame* f) { test::cut(f, 41); }, drop, reason::kTruncated},
+      {"cut in the payload", [](Frame* f) { test::cut(f, f->size() - 1); }, drop, reason::kTruncated},
+      {"cut ARP", [](Frame* f) { *f = test::make_arp(1, 1, 2); test::cut(f, 41); }, drop, reason::kTruncated},
       {"VLAN tag", [](Frame* f) { *f = insert_bytes(*f, 12, {0x81, 0, 0, 5}); }, drop, reason::kVlan},
       {"service VLAN tag", [](Frame* f) { *f = insert_bytes(*f, 12, {0x88, 0xa8, 0, 5}); }, drop, reason::kVlan},
       {"old double VLAN tag", [](Frame* f) { *f = insert_bytes(*f, 12, {0x91, 0, 0, 5}); }, drop, reason::kVlan},
@@ -120,7 +120,7 @@ TEST(ParseFrame, FastAndSlowAgreeOnDamagedFrames) {
     Frame f = test::make({.payload = "some payload", .with_udp_checksum = round % 2 == 0});
     const uint32_t damages = random() % 4;
     for (uint32_t d = 0; d < damages; ++d) f[random() % f.size()] = static_cast<uint8_t>(random());
-    if (random() % 8 == 0) f.resize(random() % (f.size() + 1));
+    if (random() % 8 == 0) test::cut(&f, random() % (f.size() + 1));
     if (random() % 2 == 0 && f.size() >= 34 && (f[14] & 15) == 5) test::fix_ip_checksum(&f);
     const ParsedFrame fast = parse(f);
     const ParsedFrame slow = parse_frame_slowly(f.data(), static_cast<uint32_t>(f.size()), filter_for_two_workers(),

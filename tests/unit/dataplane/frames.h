@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct UdpFrame {
   bool with_udp_checksum = false;
 };
 
+inline void cut(Frame* f, size_t length) { f->erase(f->begin() + static_cast<std::ptrdiff_t>(length), f->end()); }
 inline void put16(Frame* f, size_t at, uint32_t value) {
   (*f)[at] = static_cast<uint8_t>(value >> 8);
   (*f)[at + 1] = static_cast<uint8_t>(value);
