@@ -290,7 +290,10 @@ Errno Keeper::make_segment_file(const std::string& name, Bytes head_block, bool 
 
 // The manifest does not name this segment any more: keeps it for reuse, or removes it.
 void Keeper::release_segment(const std::string& name, uint64_t bytes) {
-  const size_t keep = static_cast<size_t>(config_.worker_count) * (1 + config_.segments_ahead);
+  // As many as the log needs until the next checkpoint: making one writes it full of zeros, which costs the logs of
+  // all workers half their rate for that time.
+  const size_t keep = static_cast<size_t>(config_.worker_count) * (1 + config_.segments_ahead) +
+                      config_.checkpoint_log_bytes / config_.segment_bytes;
   if (bytes == config_.segment_bytes && free_segments_.size() < keep) {
     free_segments_.push_back(name);
     return;

@@ -4,9 +4,16 @@
 // for write + linked fdatasync (4 KiB, both CPUs busy). The write itself is submitted from the loop without blocking
 // and completes in the interrupt; only the flush needs a kernel thread. Registered buffers and files changed nothing
 // that could be measured once the buffers are in huge pages.
+//
+// The kernel thread that flushes competes with the loops for a CPU. It inherits the scheduling policy of the thread
+// that first needs it, and stays (the last worker of a ring's thread does not time out); so the first write of a thread
+// asks for it while the thread has, for the length of one system call, the lowest real-time priority. Measured on a
+// machine with twice as many busy threads as CPUs: 0.53 instead of 0.89 ms for 4 KiB, 2.1 instead of 4.0 ms for 1 MiB.
+// Without the permission for that it is merely slower. Nothing may wait inside that moment.
 #include "host/log/uring_file.h"
 
 #include <liburing.h>
+#include <sched.h>
 
 #include <cassert>
 #include <cerrno>
@@ -45,6 +52,7 @@ class UringFile final : public LogFile {
 
   Errno begin_write(uint64_t offset, const std::byte* data, uint32_t length) override {
     assert(pending_ == 0);
+    wake_worker();
     io_uring_sqe* write = io_uring_get_sqe(&ring_);
     io_uring_sqe* sync = io_uring_get_sqe(&ring_);
     assert(write != nullptr && sync != nullptr);
@@ -57,7 +65,7 @@ class UringFile final : public LogFile {
     error_ = 0;
     const int submitted = io_uring_submit(&ring_);
     if (submitted != 2) return error_ = submitted < 0 ? -submitted : EIO;
-    pending_ = 2;
+    pending_ += 2;
     return 0;
   }
 
@@ -78,7 +86,25 @@ class UringFile final : public LogFile {
   uint64_t size() const override { return bytes_; }
 
  private:
-  enum : uint64_t { kWrite = 1, kSync = 2 };
+  enum : uint64_t { kWrite = 1, kSync = 2, kWake = 3 };
+
+  // Makes the kernel start this thread's worker, once a thread.
+  void wake_worker() {
+    static thread_local bool woken = false;
+    if (woken) return;
+    woken = true;
+    if (::sched_getscheduler(0) != SCHED_OTHER) return;  // its owner has chosen one
+    sched_param priority{};
+    priority.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
+    if (::sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return;
+    io_uring_sqe* nothing = io_uring_get_sqe(&ring_);
+    io_uring_prep_nop(nothing);
+    io_uring_sqe_set_data64(nothing, kWake);
+    nothing->flags |= IOSQE_ASYNC;
+    if (io_uring_submit(&ring_) == 1) ++pending_;
+    priority.sched_priority = 0;
+    (void)::sched_setscheduler(0, SCHED_OTHER, &priority);
+  }
 
   void take(const io_uring_cqe& entry) {
     if (entry.user_data == kWrite) {
@@ -87,7 +113,7 @@ class UringFile final : public LogFile {
       } else if (static_cast<uint32_t>(entry.res) != length_) {
         error_ = ENOSPC;  // a short write breaks the link: the sync is cancelled
       }
-    } else if (entry.res < 0 && error_ == 0) {
+    } else if (entry.user_data == kSync && entry.res < 0 && error_ == 0) {
       error_ = -entry.res;
     }
   }

@@ -143,6 +143,11 @@ bool open_node(const std::string& folder, bool io_uring, const Options& options,
     log.worker = worker;
     node->logs.push_back(std::make_unique<log::WorkerLog>(log, node->keeper.get(), node->keeper->incarnation()));
   }
+  // Not measured: the first segments being made.
+  const TimeNs deadline = now_ns() + 20'000'000'000;
+  while (node->keeper->statistics().segments_created < workers * (1 + config.segments_ahead) && now_ns() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   return true;
 }
 
