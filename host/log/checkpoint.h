@@ -68,8 +68,8 @@ class CheckpointWriter {
   bool finished_ = false;
   Errno error_ = 0;
   uint64_t seed_ = 0;
-  LogPosition next_;      // in the part
-  LogPosition start_;     // in the log
+  LogPosition next_;   // in the part
+  LogPosition start_;  // in the log
   Lsn redo_ = 0;
   Lsn log_end_ = 0;
   uint64_t records_ = 0;

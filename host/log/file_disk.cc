@@ -180,9 +180,7 @@ Errno FileDisk::recycle(const std::string& from, const std::string& to, Bytes he
   return rename_durably(temporary, to);
 }
 
-Errno FileDisk::remove(const std::string& name) {
-  return ::unlinkat(folder_.get(), name.c_str(), 0) == 0 ? 0 : errno;
-}
+Errno FileDisk::remove(const std::string& name) { return ::unlinkat(folder_.get(), name.c_str(), 0) == 0 ? 0 : errno; }
 
 Errno FileDisk::truncate(const std::string& name, uint64_t bytes) {
   Descriptor file;

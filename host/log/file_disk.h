@@ -50,8 +50,8 @@ class FileDisk final : public Disk {
 
   const std::string directory_;
   bool io_uring_;
-  bool direct_ = false;      // the file system takes O_DIRECT
-  std::string why_thread_;   // why io_uring is not used
+  bool direct_ = false;     // the file system takes O_DIRECT
+  std::string why_thread_;  // why io_uring is not used
   Descriptor folder_;
   Descriptor lock_;
 };

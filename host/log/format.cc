@@ -13,8 +13,8 @@ uint32_t crc32c(uint32_t crc, const std::byte* data, size_t bytes) {
   uint32_t remainder = ~crc;
   while (bytes > 0) {
     const size_t step = bytes < (1u << 30) ? bytes : (1u << 30);
-    remainder = crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(data)), static_cast<int>(step),
-                            remainder);
+    remainder =
+        crc32_iscsi(reinterpret_cast<unsigned char*>(const_cast<std::byte*>(data)), static_cast<int>(step), remainder);
     data += step;
     bytes -= step;
   }

@@ -27,15 +27,15 @@ struct FileHead {
   uint64_t magic;           // kFileMagic
   uint32_t format_version;  // kFormatVersion
   FileKind kind;
-  uint32_t incarnation;     // of the node that writes it
+  uint32_t incarnation;  // of the node that writes it
   uint32_t worker;
-  uint32_t workers;         // worker count of that incarnation: shard s belongs to worker s % workers
+  uint32_t workers;  // worker count of that incarnation: shard s belongs to worker s % workers
   uint32_t shard_count;
-  uint64_t number;          // kSegment: segment number, from 1; kPart: checkpoint generation
-  uint64_t file_bytes;      // kSegment: its size; kPart: 0
-  uint64_t seed;            // random: every group of this file carries it
-  uint32_t recycled;        // 1: the space behind may hold groups of an older use (they carry another seed)
-  uint32_t crc;             // of the bytes before
+  uint64_t number;      // kSegment: segment number, from 1; kPart: checkpoint generation
+  uint64_t file_bytes;  // kSegment: its size; kPart: 0
+  uint64_t seed;        // random: every group of this file carries it
+  uint32_t recycled;    // 1: the space behind may hold groups of an older use (they carry another seed)
+  uint32_t crc;         // of the bytes before
 };
 static_assert(sizeof(FileHead) == 64);
 inline constexpr uint64_t kFileMagic = 0x31474c43494e5854;  // "TXNICLG1"
@@ -50,9 +50,9 @@ struct GroupHeader {
   uint64_t first_lsn;       // of its first record
   uint64_t synced_through;  // everything below was durable when this was written
   uint32_t record_count;
-  uint32_t payload_bytes;   // of the records
-  uint32_t payload_crc;     // of the records
-  uint32_t header_crc;      // of the bytes before
+  uint32_t payload_bytes;  // of the records
+  uint32_t payload_crc;    // of the records
+  uint32_t header_crc;     // of the bytes before
 };
 static_assert(sizeof(GroupHeader) == 64);
 inline constexpr uint32_t kGroupMagic = 0x31475854;  // "TXG1"
@@ -84,7 +84,7 @@ struct FileName {
   FileKind kind;
   uint32_t incarnation;  // kSegment
   uint32_t worker;
-  uint64_t number;       // segment number or checkpoint generation
+  uint64_t number;  // segment number or checkpoint generation
 };
 std::optional<FileName> parse_file_name(std::string_view name);
 bool is_temporary_name(std::string_view name);

@@ -26,8 +26,8 @@ uint64_t system_random() {
 KeeperConfig complete_config(KeeperConfig config) {
   config.segments_ahead = std::clamp(config.segments_ahead, 1u, kSegmentsAheadMax);
   config.segment_bytes = std::max<uint64_t>(config.segment_bytes / kBlockBytes * kBlockBytes, 4ull * kBlockBytes);
-  config.part_buffer_bytes = std::clamp(round_to_block(config.part_buffer_bytes), 4 * kBlockBytes,
-                                        limits::kLogGroupBytesMax);
+  config.part_buffer_bytes =
+      std::clamp(round_to_block(config.part_buffer_bytes), 4 * kBlockBytes, limits::kLogGroupBytesMax);
   if (!config.random) config.random = system_random;
   return config;
 }

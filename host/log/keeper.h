@@ -26,24 +26,24 @@ struct KeeperConfig {
   uint32_t shard_count = 1;
   uint32_t worker_count = 1;
   uint64_t segment_bytes = limits::kLogSegmentBytesDefault;  // a multiple of the block
-  uint32_t segments_ahead = 1;           // prepared for each worker beyond the one it writes; at most 4
-  uint64_t checkpoint_log_bytes = 0;     // begins a checkpoint by itself after so much log; 0: never
-  uint32_t part_buffer_bytes = 1u << 20; // each of a part's two buffers
-  TimeNs retry_ns = 200'000'000;         // after a full disk
-  std::function<uint64_t()> random;      // seeds of segments; empty: the system's random source
+  uint32_t segments_ahead = 1;            // prepared for each worker beyond the one it writes; at most 4
+  uint64_t checkpoint_log_bytes = 0;      // begins a checkpoint by itself after so much log; 0: never
+  uint32_t part_buffer_bytes = 1u << 20;  // each of a part's two buffers
+  TimeNs retry_ns = 200'000'000;          // after a full disk
+  std::function<uint64_t()> random;       // seeds of segments; empty: the system's random source
 };
 
 struct KeeperStatistics {
   uint64_t segments_created = 0;
   uint64_t segments_recycled = 0;
   uint64_t segments_removed = 0;
-  uint64_t checkpoints = 0;          // that became valid
+  uint64_t checkpoints = 0;  // that became valid
   uint64_t checkpoints_failed = 0;
-  uint64_t checkpoint_bytes = 0;     // of the newest valid one
+  uint64_t checkpoint_bytes = 0;  // of the newest valid one
   uint64_t checkpoint_records = 0;
-  uint64_t log_bytes = 0;            // to be replayed if the node stopped now, about
-  bool disk_full = false;            // a segment or checkpoint could not be made; retried by itself
-  std::string last_error;            // newest trouble, also if it has passed
+  uint64_t log_bytes = 0;  // to be replayed if the node stopped now, about
+  bool disk_full = false;  // a segment or checkpoint could not be made; retried by itself
+  std::string last_error;  // newest trouble, also if it has passed
 };
 
 class Keeper {
@@ -74,9 +74,7 @@ class Keeper {
     return checkpoint_requested_.load(std::memory_order_acquire) || checkpoint_running_.load(std::memory_order_acquire);
   }
   // Worker's loop, cheap: its part of a checkpoint waits to be started.
-  bool part_offered(uint32_t worker) const {
-    return parts_[worker].state() == CheckpointWriter::State::kOffered;
-  }
+  bool part_offered(uint32_t worker) const { return parts_[worker].state() == CheckpointWriter::State::kOffered; }
   // Worker's loop: from here on it writes its part (the log's end now is where redo begins), until done(). Null if
   // the offer has been withdrawn.
   CheckpointWriter* start_part(uint32_t worker, const WorkerLog& log);
@@ -123,9 +121,9 @@ class Keeper {
   std::atomic<bool> checkpoint_requested_{false};
   std::atomic<bool> checkpoint_running_{false};
   bool abandoning_ = false;
-  uint64_t generation_ = 0;              // of the checkpoint that is being written
+  uint64_t generation_ = 0;  // of the checkpoint that is being written
   TimeNs checkpoint_retry_at_ns_ = 0;
-  uint64_t log_bytes_before_ = 0;        // of older incarnations, still to be replayed
+  uint64_t log_bytes_before_ = 0;  // of older incarnations, still to be replayed
   uint64_t written_at_checkpoint_ = 0;
   uint64_t written_at_offer_ = 0;
 

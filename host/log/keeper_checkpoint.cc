@@ -86,8 +86,7 @@ bool Keeper::settle_parts(TimeNs now) {
     }
     any_failed |= state == State::kFailed;
     any_busy |= state == State::kWriting || state == State::kOffered;
-    complete &= state == State::kDurable &&
-                slots_[worker].durable.load(std::memory_order_acquire) >= part.log_end_;
+    complete &= state == State::kDurable && slots_[worker].durable.load(std::memory_order_acquire) >= part.log_end_;
   }
   if (abandoning_) {
     if (any_busy) return false;

@@ -26,10 +26,10 @@ struct LogEntry {
   uint32_t incarnation = 0;
   uint32_t worker = 0;
   uint32_t workers = 0;
-  LogPosition start;                // replay begins with this group …
-  Lsn redo = 8;                     // … and in it with the record at this position
-  uint64_t prepared = 0;            // segments start.segment … prepared exist
-  std::optional<LogPosition> end;   // fixed when the next incarnation starts: what lies behind was cut off
+  LogPosition start;               // replay begins with this group …
+  Lsn redo = 8;                    // … and in it with the record at this position
+  uint64_t prepared = 0;           // segments start.segment … prepared exist
+  std::optional<LogPosition> end;  // fixed when the next incarnation starts: what lies behind was cut off
   friend bool operator==(const LogEntry&, const LogEntry&) = default;
 };
 

@@ -21,14 +21,14 @@ inline constexpr uint16_t kNoShard = 0xffff;  // session records: every shard of
 
 // Every record starts with this.
 struct RecordHeader {
-  uint32_t length;       // of the record, header and padding included; a multiple of 8
-  uint8_t type;          // RecordType
-  uint8_t write_count;   // kCommit, kRow
-  uint16_t shard;        // global shard number; 0xffff where it does not apply
-  Version version;       // commit version; kOutcome: the entry's; kShardState: the newest version taken
-  SessionId session;     // 0: no outcome to record (replay sessions, rows)
-  uint64_t sequence;     // kOutcome: Outcome::key
-  uint64_t watermark;    // the session's watermark then
+  uint32_t length;      // of the record, header and padding included; a multiple of 8
+  uint8_t type;         // RecordType
+  uint8_t write_count;  // kCommit, kRow
+  uint16_t shard;       // global shard number; 0xffff where it does not apply
+  Version version;      // commit version; kOutcome: the entry's; kShardState: the newest version taken
+  SessionId session;    // 0: no outcome to record (replay sessions, rows)
+  uint64_t sequence;    // kOutcome: Outcome::key
+  uint64_t watermark;   // the session's watermark then
 };
 static_assert(sizeof(RecordHeader) == 40);
 

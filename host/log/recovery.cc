@@ -83,12 +83,14 @@ class Recovery {
 bool Recovery::begin() {
   Manifest& manifest = report_.manifest;
   switch (read_manifest(disk_, &manifest, &report_.error)) {
-    case ManifestState::kBad: return false;
+    case ManifestState::kBad:
+      return false;
     case ManifestState::kNone:
       manifest.shard_count = options_.shard_count;
       report_.clean_stop = true;
       return true;
-    case ManifestState::kRead: break;
+    case ManifestState::kRead:
+      break;
   }
   if (options_.shard_count != 0 && manifest.shard_count != options_.shard_count) {
     return fail("the log was written with " + std::to_string(manifest.shard_count) + " shards, not " +
@@ -222,8 +224,9 @@ void Recovery::replay(Stream& stream, uint32_t local_shard) {
       report_.error = result == ReplayResult::kNoMemory
                           ? "shard " + std::to_string(shard) +
                                 " does not fit the store's memory: raise memory_mib or the tables' capacities"
-                          : stream.place() + ": a record is whole, but its content makes no sense: start the program "
-                                             "version that wrote it, and report this";
+                          : stream.place() +
+                                ": a record is whole, but its content makes no sense: start the program "
+                                "version that wrote it, and report this";
     }
   }
   rows_.fetch_add(counts.rows, std::memory_order_relaxed);

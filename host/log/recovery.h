@@ -43,31 +43,31 @@ struct LogSummary {
   uint32_t incarnation = 0, worker = 0, workers = 0;
   uint64_t groups = 0, records = 0, bytes = 0;
   LogPosition end;
-  bool clean = false;            // ended by a clean stop
+  bool clean = false;  // ended by a clean stop
 };
 
 inline constexpr uint32_t kRecordTypeCount = 8;  // RecordType + 1
 
 struct RecoveryReport {
   bool ok = false;
-  std::string error;             // names file and offset, and what to do
-  uint32_t last_incarnation = 0; // the newest that the directory has seen; the next start takes this + 1
+  std::string error;              // names file and offset, and what to do
+  uint32_t last_incarnation = 0;  // the newest that the directory has seen; the next start takes this + 1
   uint64_t records = 0, rows = 0, outcomes = 0, bytes = 0;
   uint64_t checkpoint_bytes = 0, log_bytes = 0;
-  uint64_t torn_tail_bytes = 0;  // cut off: the end of a group that was never acknowledged
-  std::string torn_tail;         // "file offset N", if any
-  bool clean_stop = false;       // every log of the newest incarnation ended by a clean stop
+  uint64_t torn_tail_bytes = 0;                     // cut off: the end of a group that was never acknowledged
+  std::string torn_tail;                            // "file offset N", if any
+  bool clean_stop = false;                          // every log of the newest incarnation ended by a clean stop
   uint64_t records_by_type[kRecordTypeCount] = {};  // of checkpoint and logs, by RecordType
   std::vector<LogSummary> logs;
-  Manifest manifest;             // with the end of every log: what Keeper::start() goes on from
+  Manifest manifest;  // with the end of every log: what Keeper::start() goes on from
 };
 
 struct RecoveryOptions {
-  uint32_t shard_count = 0;      // must be the one that the log was written with
+  uint32_t shard_count = 0;  // must be the one that the log was written with
   ParallelFor parallel_for;
   std::function<void(const RecoveryProgress&)> progress;  // may be empty
-  bool check_only = false;       // verify and count; the sink is not called and may be null
-  uint64_t memory_bytes = 128u << 20;  // buffers; about
+  bool check_only = false;                                // verify and count; the sink is not called and may be null
+  uint64_t memory_bytes = 128u << 20;                     // buffers; about
 };
 
 // The incarnation that the next start will have: known before recovery, because every shard begins with its first

@@ -69,7 +69,9 @@ ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard
       ++counts->outcomes;
       taken = sink->on_outcome(shard, header.session, header.sequence, header.version, header.watermark);
       break;
-    case RecordType::kShardState: taken = sink->on_shard_version(shard, header.version); break;
+    case RecordType::kShardState:
+      taken = sink->on_shard_version(shard, header.version);
+      break;
     case RecordType::kSessionOpen: {
       if (body_bytes < sizeof(SessionBody)) return ReplayResult::kMalformed;
       const auto session = load<SessionBody>(body);
@@ -77,8 +79,11 @@ ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard
                                     header.sequence);
       break;
     }
-    case RecordType::kSessionClose: taken = sink->on_session_close(shard, header.session); break;
-    default: return ReplayResult::kMalformed;
+    case RecordType::kSessionClose:
+      taken = sink->on_session_close(shard, header.session);
+      break;
+    default:
+      return ReplayResult::kMalformed;
   }
   return taken ? ReplayResult::kDone : ReplayResult::kNoMemory;
 }

@@ -37,9 +37,7 @@ class SingleRing {
     read_.store(at + 1, std::memory_order_release);
     return true;
   }
-  uint32_t size() const {
-    return written_.load(std::memory_order_acquire) - read_.load(std::memory_order_acquire);
-  }
+  uint32_t size() const { return written_.load(std::memory_order_acquire) - read_.load(std::memory_order_acquire); }
 
  private:
   std::array<T, kSize> entries_;

@@ -16,14 +16,32 @@ constexpr const char* kRestore =
 }  // namespace
 
 Stream::Stream(Disk& disk, const Manifest& manifest, const LogEntry& log)
-    : disk_(disk), shard_count_(manifest.shard_count), is_part_(false), incarnation_(log.incarnation),
-      worker_(log.worker), workers_(log.workers), generation_(0), start_(log.start), redo_(log.redo),
-      prepared_(log.prepared), end_(log.end), next_(log.start) {}
+    : disk_(disk),
+      shard_count_(manifest.shard_count),
+      is_part_(false),
+      incarnation_(log.incarnation),
+      worker_(log.worker),
+      workers_(log.workers),
+      generation_(0),
+      start_(log.start),
+      redo_(log.redo),
+      prepared_(log.prepared),
+      end_(log.end),
+      next_(log.start) {}
 
 Stream::Stream(Disk& disk, const Manifest& manifest, const PartEntry& part)
-    : disk_(disk), shard_count_(manifest.shard_count), is_part_(true), incarnation_(part.incarnation),
-      worker_(part.worker), workers_(part.workers), generation_(manifest.generation), start_(LogPosition{}),
-      redo_(kFirstLsn), prepared_(1), end_(part.end), next_(start_) {}
+    : disk_(disk),
+      shard_count_(manifest.shard_count),
+      is_part_(true),
+      incarnation_(part.incarnation),
+      worker_(part.worker),
+      workers_(part.workers),
+      generation_(manifest.generation),
+      start_(LogPosition{}),
+      redo_(kFirstLsn),
+      prepared_(1),
+      end_(part.end),
+      next_(start_) {}
 
 uint32_t Stream::local_shards() const {
   return worker_ < shard_count_ ? (shard_count_ - worker_ + workers_ - 1) / workers_ : 0;
@@ -192,8 +210,8 @@ Stream::After Stream::walk_groups(const Window& window, bool* ok) {
 // A log that was cut at the first group of a segment ends there, or, as a reader comes to it, behind the last group of
 // the segment before.
 bool Stream::is_end(const LogPosition& here) const {
-  return here == *end_ || (here.lsn == end_->lsn && here.group == end_->group &&
-                           here.segment + 1 == end_->segment && end_->offset == kBlockBytes);
+  return here == *end_ || (here.lsn == end_->lsn && here.group == end_->group && here.segment + 1 == end_->segment &&
+                           end_->offset == kBlockBytes);
 }
 
 void Stream::cut_slices() {
@@ -265,19 +283,23 @@ const char* Stream::verify_record(Slice* slice, const std::byte* record, uint32_
     case RecordType::kCommit:
     case RecordType::kRow:
     case RecordType::kOutcome:
-    case RecordType::kShardState: break;
+    case RecordType::kShardState:
+      break;
     case RecordType::kSessionOpen:
       if (header.length < sizeof header + sizeof(SessionBody)) return "a session record is too short";
       is_session = true;
       break;
-    case RecordType::kSessionClose: is_session = true; break;
+    case RecordType::kSessionClose:
+      is_session = true;
+      break;
     case RecordType::kClean:
       if (is_part_) return "a checkpoint holds a clean stop";
       slice->ends_clean = true;
       ++slice->records_by_type[header.type];
       ++slice->records;
       return nullptr;
-    default: return "a record's type is unknown: another version wrote it";
+    default:
+      return "a record's type is unknown: another version wrote it";
   }
   if (lsn < redo_) return nullptr;  // the checkpoint has it
   ++slice->records_by_type[header.type];

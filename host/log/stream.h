@@ -36,10 +36,10 @@ struct Slice {
   std::vector<uint32_t> head, tail;  // per local shard of the stream: index into entries
   uint64_t records = 0;
   uint64_t records_by_type[8] = {};
-  bool ends_clean = false;           // the last record is kClean
-  size_t bad_group = kNoGroup;       // first group whose records do not match their checksum
-  size_t wrong_group = kNoGroup;     // first group that is whole but does not make sense …
-  const char* wrong = nullptr;       // … and why
+  bool ends_clean = false;        // the last record is kClean
+  size_t bad_group = kNoGroup;    // first group whose records do not match their checksum
+  size_t wrong_group = kNoGroup;  // first group that is whole but does not make sense …
+  const char* wrong = nullptr;    // … and why
   static constexpr size_t kNoGroup = ~size_t{0};
 };
 
@@ -60,12 +60,12 @@ class Stream {
   // window's records may be replayed while the next one is read: there are two buffers.
   bool finished() const { return finished_; }
   size_t read_pieces() const;
-  void read(size_t piece);        // any thread
-  bool walk();                    // false: error()
+  void read(size_t piece);                   // any thread
+  bool walk();                               // false: error()
   void clear_window() { slice_count_ = 0; }  // its records have been replayed
   size_t slice_count() const { return slice_count_; }
-  void verify(size_t slice);      // any thread
-  bool settle();                  // false: error()
+  void verify(size_t slice);  // any thread
+  bool settle();              // false: error()
   const Slice& slice(size_t index) const { return slices_[current_][index]; }
   Slice& slice(size_t index) { return slices_[current_][index]; }
 
@@ -82,10 +82,10 @@ class Stream {
   bool is_part() const { return is_part_; }
 
   const std::string& error() const { return error_; }
-  std::string place() const;                              // of the window that was walked last, for messages
-  const LogPosition& position() const { return next_; }   // once it is finished: the end
+  std::string place() const;                             // of the window that was walked last, for messages
+  const LogPosition& position() const { return next_; }  // once it is finished: the end
   bool clean() const { return clean_; }
-  uint64_t total_bytes() const { return total_bytes_; }   // to be read, about
+  uint64_t total_bytes() const { return total_bytes_; }  // to be read, about
   // Bytes of the groups that have been settled since the last call.
   uint64_t take_window_bytes() {
     const uint64_t bytes = group_bytes_ - taken_bytes_;
@@ -116,9 +116,9 @@ class Stream {
     uint64_t segment = 0, offset = 0;
     size_t bytes = 0;
     bool looks_for_data = false;
-    uint64_t group_at = 0;      // a group header was found here; 0: none
+    uint64_t group_at = 0;  // a group header was found here; 0: none
     uint64_t group_number = 0;
-    uint64_t data_end = 0;      // behind the last block that is not zero; 0: none
+    uint64_t data_end = 0;  // behind the last block that is not zero; 0: none
     Errno error = 0;
   };
 
@@ -153,15 +153,15 @@ class Stream {
   const Lsn redo_;
   const uint64_t prepared_;
   const std::optional<LogPosition> end_;
-  std::vector<File> files_;   // of segments start_.segment and up
+  std::vector<File> files_;  // of segments start_.segment and up
   uint64_t total_bytes_ = 0;
 
-  LogPosition next_;          // of the next group to be walked
-  LogPosition before_;        // entering_: where the log ends if it has not reached this segment
-  bool entering_ = false;     // the window to be walked is the first one of a segment
+  LogPosition next_;       // of the next group to be walked
+  LogPosition before_;     // entering_: where the log ends if it has not reached this segment
+  bool entering_ = false;  // the window to be walked is the first one of a segment
   After after_ = After::kMore;
   Window windows_[2];
-  int current_ = 0;           // whose groups were walked last; the other one is read
+  int current_ = 0;  // whose groups were walked last; the other one is read
   std::vector<Errno> read_errors_;
   std::vector<Group> groups_found_;
   std::vector<Slice> slices_[2];

@@ -21,7 +21,8 @@ ParallelFor tbb_parallel_for(unsigned threads) {
   auto executor = std::make_shared<Executor>(threads);
   return [executor](size_t count, const std::function<void(size_t)>& body) {
     executor->arena.execute([&] {
-      tbb::parallel_for(size_t{0}, count, [&](size_t index) { body(index); }, tbb::simple_partitioner{});
+      tbb::parallel_for(
+          size_t{0}, count, [&](size_t index) { body(index); }, tbb::simple_partitioner{});
     });
   };
 }

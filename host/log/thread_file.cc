@@ -92,8 +92,8 @@ class ThreadFile final : public LogFile {
   Descriptor file_;
   const uint64_t bytes_;
   std::thread thread_;
-  std::atomic<uint32_t> turn_{0};     // counts writes begun
-  std::atomic<uint32_t> served_{0};   // the last one finished
+  std::atomic<uint32_t> turn_{0};    // counts writes begun
+  std::atomic<uint32_t> served_{0};  // the last one finished
   std::atomic<bool> stopping_{false};
   bool busy_ = false;
   uint64_t offset_ = 0;

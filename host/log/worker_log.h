@@ -38,10 +38,10 @@ struct WorkerLogStatistics {
   uint64_t records = 0;
   uint64_t record_bytes = 0;
   uint64_t groups = 0;
-  uint64_t written_bytes = 0;   // with padding
-  uint64_t full = 0;            // appends refused
+  uint64_t written_bytes = 0;  // with padding
+  uint64_t full = 0;           // appends refused
   uint64_t group_bytes_max = 0;
-  TimeNs in_flight_ns = 0;      // time with a write in flight
+  TimeNs in_flight_ns = 0;  // time with a write in flight
   TimeNs longest_write_ns = 0;
 };
 
@@ -59,7 +59,8 @@ class WorkerLog {
   // allowed and changes nothing.
   std::byte* reserve(uint32_t bytes) {
     assert(bytes % 8 == 0 && bytes <= limits::kLogRecordBytesMax);
-    if (gather_->used() + bytes > limit_) [[unlikely]] return refuse();
+    if (gather_->used() + bytes > limit_) [[unlikely]]
+      return refuse();
     return gather_->at();
   }
   // Answers the position behind the record: durable when durable() >= it.
@@ -75,7 +76,8 @@ class WorkerLog {
 
   // One step: takes a completion, submits the next group. Cheap when there is nothing to do.
   void poll(TimeNs now) {
-    if (!in_flight_ && gather_->empty() && now < wake_ns_) [[likely]] return;
+    if (!in_flight_ && gather_->empty() && now < wake_ns_) [[likely]]
+      return;
     step(now);
   }
   // True when nothing is in flight and nothing is gathered.
@@ -109,7 +111,7 @@ class WorkerLog {
 
   // Hot: what reserve, append, poll, end and durable touch.
   GroupBuilder* gather_;
-  uint32_t limit_;          // of gather_->used(); 0 while appends are refused
+  uint32_t limit_;  // of gather_->used(); 0 while appends are refused
   bool in_flight_ = false;
   bool closing_ = false;
   bool closed_ = false;

@@ -283,12 +283,23 @@ Options parse_options(int argc, char** argv) {
                           {"shards", required_argument, nullptr, 'n'},    {nullptr, 0, nullptr, 0}};
   for (int key = 0; (key = ::getopt_long(argc, argv, "", names, nullptr)) != -1;) {
     switch (key) {
-      case 'd': options.directory = optarg; break;
-      case 's': options.seconds = std::strtod(optarg, nullptr); break;
-      case 'r': options.records = std::strtoull(optarg, nullptr, 10); break;
-      case 'w': options.workers = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10)); break;
-      case 'n': options.shards = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10)); break;
-      default: std::exit(2);
+      case 'd':
+        options.directory = optarg;
+        break;
+      case 's':
+        options.seconds = std::strtod(optarg, nullptr);
+        break;
+      case 'r':
+        options.records = std::strtoull(optarg, nullptr, 10);
+        break;
+      case 'w':
+        options.workers = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10));
+        break;
+      case 'n':
+        options.shards = static_cast<uint32_t>(std::strtoul(optarg, nullptr, 10));
+        break;
+      default:
+        std::exit(2);
     }
   }
   options.workers = std::clamp(options.workers, 1u, limits::kWorkersMax);

@@ -116,11 +116,20 @@ void TestDisk::tear(File* file, uint64_t offset, Bytes data) {
   for (uint64_t sector = 0; sector < sectors; ++sector) {
     bool survives = false;
     switch (how) {
-      case Tear::kNothing: break;
-      case Tear::kEverything: survives = true; break;
-      case Tear::kSome: survives = draw(2) == 0; break;
-      case Tear::kPrefix: survives = sector < border; break;
-      case Tear::kSuffix: survives = sector >= border; break;
+      case Tear::kNothing:
+        break;
+      case Tear::kEverything:
+        survives = true;
+        break;
+      case Tear::kSome:
+        survives = draw(2) == 0;
+        break;
+      case Tear::kPrefix:
+        survives = sector < border;
+        break;
+      case Tear::kSuffix:
+        survives = sector >= border;
+        break;
     }
     const uint64_t at = sector * kSectorBytes;
     if (survives) {

@@ -21,10 +21,10 @@ class TestDisk final : public log::Disk {
   ~TestDisk() override = default;
 
   // ---- what a test turns
-  void set_slow(bool slow) { slow_ = slow; }          // begun writes stay in flight
+  void set_slow(bool slow) { slow_ = slow; }                    // begun writes stay in flight
   void set_latency(uint32_t polls) { latency_polls_ = polls; }  // a write takes 1 to `polls` polls; 1: done at the next
-  void set_full(bool full) { full_ = full; }          // nothing can be made or extended: ENOSPC
-  void fail_syncs(log::Errno error) { sync_error_ = error; }      // of asynchronous writes; 0: they work
+  void set_full(bool full) { full_ = full; }                    // nothing can be made or extended: ENOSPC
+  void fail_syncs(log::Errno error) { sync_error_ = error; }    // of asynchronous writes; 0: they work
   void fail_operations(log::Errno error) { operation_error_ = error; }  // of the blocking half
   // The process dies in the middle of the n-th operation from now that changes the disk (0: not planned). From then
   // on everything fails, until crash() or kill().

@@ -128,12 +128,23 @@ TEST(ManifestText, EveryFlippedBitAndEveryCutIsSeen) {
 // A manifest with a right checksum and wrong content (a bug, or another version) is refused by line.
 TEST(ManifestText, NonsenseIsRefusedByLine) {
   const std::vector<std::pair<const char*, const char*>> rows = {
-      {"manifest 1", "manifest 2"},       {"shards 8", "shards 0"},          {"shards 8", "shards 9999999"},
-      {"shards 8", "shards x"},           {"shards 8", "shards"},            {"generation 2", "generations 2"},
-      {"log 3 1 2", "log 3 2 2"},         {"log 3 1 2", "log 4 1 2"},        {"log 3 1 2", "log 3 0 2"},
-      {"log 2 0 1", "log 2  1"},          {"808 816", "809 816"},            {"8192 17", "8193 17"},
-      {"end 5", "end 7"},                 {"end 5", "and 5"},                {"1600", "99999999999999999999999"},
-      {"part 2 0 1", "part 2 1 1"},       {"generation 2", "generation 0"},
+      {"manifest 1", "manifest 2"},
+      {"shards 8", "shards 0"},
+      {"shards 8", "shards 9999999"},
+      {"shards 8", "shards x"},
+      {"shards 8", "shards"},
+      {"generation 2", "generations 2"},
+      {"log 3 1 2", "log 3 2 2"},
+      {"log 3 1 2", "log 4 1 2"},
+      {"log 3 1 2", "log 3 0 2"},
+      {"log 2 0 1", "log 2  1"},
+      {"808 816", "809 816"},
+      {"8192 17", "8193 17"},
+      {"end 5", "end 7"},
+      {"end 5", "and 5"},
+      {"1600", "99999999999999999999999"},
+      {"part 2 0 1", "part 2 1 1"},
+      {"generation 2", "generation 0"},
   };
   for (const auto& [from, to] : rows) {
     std::string text = format_manifest(sample());

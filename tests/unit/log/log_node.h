@@ -25,9 +25,9 @@ inline constexpr uint64_t kLast = 1000;
 
 // What one shard holds.
 struct ShardState {
-  std::map<uint64_t, uint64_t> rows;   // key -> commit number
+  std::map<uint64_t, uint64_t> rows;  // key -> commit number
   std::map<uint64_t, uint64_t> versions;
-  uint64_t outcome = 0;                // newest sequence with an outcome
+  uint64_t outcome = 0;  // newest sequence with an outcome
   std::map<uint64_t, Stamp> sessions;
   Version shard_version = 0;
   uint64_t replayed = 0;
