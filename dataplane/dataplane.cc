@@ -18,7 +18,7 @@
 namespace txnic::dataplane {
 namespace {
 
-constexpr uint32_t kPacketsPerWorker = 2048;  // bursts on their way, and the pool's per-lcore cache
+constexpr uint32_t kPacketsPerWorker = 2048 + kTransmitBacklogMax;  // bursts on their way, the pool's per-lcore cache
 constexpr uint32_t kQuietStepsToStop = 16;    // loop steps without work before a draining worker counts as done
 constexpr uint32_t kExitMilliseconds = 5000;  // for a worker to come out of its loop
 

@@ -63,6 +63,7 @@ class Worker {
   bool make_contiguous(rte_mbuf* packet);
   void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const;
   void process(uint32_t count, TimeNs now);
+  void warm_up(std::span<const Packet> packets);
   void settle(std::span<Packet> packets);
   void reply(Packet& packet);
   void forward(uint32_t to, rte_mbuf* packet, uint32_t tag);

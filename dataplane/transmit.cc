@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/transmit.h"
 
-#include <sched.h>
-
+#include <algorithm>
 #include <cassert>
 
 #include <rte_ethdev.h>
-#include <rte_pause.h>
 
 namespace txnic::dataplane {
 
 Transmitter::Transmitter(uint32_t worker, std::span<const Port> ports, Exchange* exchange, PollGate* gate,
-                         WorkerCounters* counters, bool may_yield)
-    : worker_(worker), exchange_(exchange), gate_(gate), counters_(counters), may_yield_(may_yield) {
+                         WorkerCounters* counters)
+    : worker_(worker), exchange_(exchange), gate_(gate), counters_(counters), lanes_(kPortsMax) {
   const uint32_t workers = exchange->workers();
   for (uint32_t i = 0; i < ports.size(); ++i) {
     const Port& port = ports[i];
@@ -32,40 +30,90 @@ Transmitter::Transmitter(uint32_t worker, std::span<const Port> ports, Exchange*
 
 void Transmitter::flush(uint16_t port) {
   Lane& lane = lanes_[port];
-  PortCounters& counters = counters_->ports[port];
+  lane.fresh = 0;
   const uint32_t done = lane.has_queue ? transmit(port, lane) : hand_over(lane);
-  if (done < lane.count) [[unlikely]] {
-    counters.tx_dropped.add(lane.count - done);
-    rte_pktmbuf_free_bulk(lane.packets.data() + done, lane.count - done);
+  if (done != 0) lane.stuck_since_ns = 0;
+  lane.begin = static_cast<uint16_t>(lane.begin + done);
+  const bool empty = lane.begin == lane.end;
+  if (empty) lane.begin = lane.end = 0;
+  set_waiting(lane, !empty);
+}
+
+// Moves what waits to the front of its array. False: the array is full of it.
+bool Transmitter::make_room(uint16_t port) {
+  Lane& lane = lanes_[port];
+  if (lane.begin == 0) flush(port);
+  if (lane.begin != 0) {
+    std::copy(lane.packets.begin() + lane.begin, lane.packets.begin() + lane.end, lane.packets.begin());
+    lane.end = static_cast<uint16_t>(lane.end - lane.begin);
+    lane.begin = 0;
   }
-  lane.count = 0;
+  return lane.end < kTransmitBacklogMax;
+}
+
+void Transmitter::watch(uint16_t port, TimeNs now) {
+  Lane& lane = lanes_[port];
+  if (lane.stuck_since_ns == 0) {
+    lane.stuck_since_ns = std::max<TimeNs>(now, 1);
+  } else if (now - lane.stuck_since_ns > kTransmitPatienceNs) {
+    drop_waiting(port);
+  }
+}
+
+void Transmitter::drop(uint16_t port, rte_mbuf* packet) {
+  counters_->ports[port].tx_dropped.add();
+  rte_pktmbuf_free(packet);
+}
+
+void Transmitter::drop_waiting(uint16_t port) {
+  Lane& lane = lanes_[port];
+  const uint32_t count = lane.end - lane.begin;
+  counters_->ports[port].tx_dropped.add(count);
+  rte_pktmbuf_free_bulk(lane.packets.data() + lane.begin, count);
+  lane.begin = lane.end = lane.fresh = 0;
+  lane.stuck_since_ns = 0;
+  set_waiting(lane, false);
+}
+
+void Transmitter::drop_all() {
+  for (const uint16_t port : port_ids_) drop_waiting(port);
+}
+
+void Transmitter::set_waiting(Lane& lane, bool waiting) {
+  if (lane.is_waiting == waiting) return;
+  lane.is_waiting = waiting;
+  if (waiting) {
+    ++waiting_ports_;
+  } else {
+    --waiting_ports_;
+  }
 }
 
 uint32_t Transmitter::transmit(uint16_t port, Lane& lane) {
-  PortCounters& counters = counters_->ports[port];
-  uint64_t bytes = 0;
-  for (uint32_t i = 0; i < lane.count; ++i) bytes += lane.packets[i]->pkt_len;
-  uint16_t sent = 0;
-  for (uint32_t attempt = 1; sent < lane.count && attempt <= kTransmitAttempts; ++attempt) {
-    if (!gate_->enter(port)) break;
-    const auto rest = static_cast<uint16_t>(lane.count - sent);
-    if (lane.computes_udp) [[unlikely]] rte_eth_tx_prepare(port, lane.queue, lane.packets.data() + sent, rest);
-    sent = static_cast<uint16_t>(sent + rte_eth_tx_burst(port, lane.queue, lane.packets.data() + sent, rest));
-    gate_->leave();
-    if (sent == lane.count) break;
-    rte_pause();
-    if (may_yield_ && attempt % kTransmitAttemptsYield == 0) sched_yield();
+  if (!gate_->enter(port)) {  // the port is being restarted: nobody would read these
+    drop_waiting(port);
+    return 0;
   }
-  for (uint32_t i = sent; i < lane.count; ++i) bytes -= lane.packets[i]->pkt_len;
+  rte_mbuf** const packets = lane.packets.data() + lane.begin;
+  auto count = static_cast<uint16_t>(lane.end - lane.begin);
+  if (lane.computes_udp) [[unlikely]] count = rte_eth_tx_prepare(port, lane.queue, packets, count);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; ++i) bytes += packets[i]->pkt_len;  // before: a packet sent may be gone
+  const uint16_t sent = rte_eth_tx_burst(port, lane.queue, packets, count);
+  gate_->leave();
+  for (uint32_t i = sent; i < count; ++i) bytes -= packets[i]->pkt_len;
+  PortCounters& counters = counters_->ports[port];
   counters.tx_packets.add(sent);
   counters.tx_bytes.add(bytes);
   return sent;
 }
 
 uint32_t Transmitter::hand_over(Lane& lane) {
-  for (uint32_t i = 0; i < lane.count; ++i) *note_of(lane.packets[i]) = {0, NoteKind::kTransmit, {}};
-  return rte_ring_sp_enqueue_burst(exchange_->ring(worker_, lane.detour),
-                                   reinterpret_cast<void* const*>(lane.packets.data()), lane.count, nullptr);
+  rte_mbuf** const packets = lane.packets.data() + lane.begin;
+  const uint32_t count = lane.end - lane.begin;
+  for (uint32_t i = 0; i < count; ++i) *note_of(packets[i]) = {0, NoteKind::kTransmit, {}};
+  return rte_ring_sp_enqueue_burst(exchange_->ring(worker_, lane.detour), reinterpret_cast<void* const*>(packets),
+                                   count, nullptr);
 }
 
 }  // namespace txnic::dataplane

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker's way out: packets gather per port and leave in bursts. A full transmit ring is tried again a bounded
-// number of times; what then remains is dropped and counted. A worker without a transmit queue on a port hands its
-// packets to one that has.
+// One worker's way out: packets gather per port and leave in bursts. What a full transmit ring does not take waits
+// here, in order, and the worker holds back answers that can wait (congested()); a group of a log that becomes durable
+// answers more packets at once than a ring holds. A worker without a transmit queue on a port hands its packets to one
+// that has. Packets are dropped, and counted, when too many wait or the ring has taken none for too long.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@
 
 namespace txnic::dataplane {
 
-inline constexpr uint32_t kTransmitAttempts = 256;      // of one burst, then its rest is dropped
-inline constexpr uint32_t kTransmitAttemptsYield = 32;  // every so many the CPU is offered to others (not with poll)
+inline constexpr uint32_t kTransmitBacklogMax = 1024;  // packets waiting for one port's ring
+inline constexpr TimeNs kTransmitPatienceNs = 100'000'000;  // a ring that takes nothing for so long has no reader
 
 // Which worker serves queue `queue` of the `port_index`th port. With fewer queues than workers, several ports spread
 // over the workers.
@@ -29,34 +30,52 @@ inline uint32_t queue_owner(uint32_t port_index, uint32_t queue, uint32_t queues
 class Transmitter {
  public:
   Transmitter(uint32_t worker, std::span<const Port> ports, Exchange* exchange, PollGate* gate,
-              WorkerCounters* counters, bool may_yield);
+              WorkerCounters* counters);
 
   // Takes the packet. `port` is a port id.
   void send(uint16_t port, rte_mbuf* packet) {
     Lane& lane = lanes_[port];
-    lane.packets[lane.count++] = packet;
-    if (lane.count == limits::kBurstMax) flush(port);
+    if (lane.end == kTransmitBacklogMax && !make_room(port)) [[unlikely]] return drop(port, packet);
+    lane.packets[lane.end++] = packet;
+    if (++lane.fresh == limits::kBurstMax) flush(port);
   }
-  void flush_all() {
+  // Once a step of the worker's loop.
+  void flush_all(TimeNs now) {
     for (const uint16_t port : port_ids_) {
-      if (lanes_[port].count != 0) flush(port);
+      Lane& lane = lanes_[port];
+      if (lane.begin == lane.end) continue;
+      flush(port);
+      if (lane.begin != lane.end) [[unlikely]] watch(port, now);
     }
   }
+  void drop_all();
+  // Some ring has not taken all that it was offered: what can wait should.
+  bool congested() const { return waiting_ports_ != 0; }
   bool computes_udp(uint16_t port) const { return lanes_[port].computes_udp; }
   const Mac& mac(uint16_t port) const { return lanes_[port].mac; }
 
  private:
   struct Lane {
-    uint16_t count = 0;
+    // packets[begin, end) wait; the last `fresh` of them have not been offered to the ring yet.
+    uint16_t begin = 0;
+    uint16_t end = 0;
+    uint16_t fresh = 0;
     uint16_t queue = 0;
     bool has_queue = false;
     bool computes_udp = false;
     uint8_t detour = 0;  // without a queue: the worker that sends for us
+    bool is_waiting = false;
     Mac mac{};
-    std::array<rte_mbuf*, limits::kBurstMax> packets;
+    TimeNs stuck_since_ns = 0;  // 0: the ring has taken something since the last look
+    std::array<rte_mbuf*, kTransmitBacklogMax> packets;
   };
 
   void flush(uint16_t port);
+  bool make_room(uint16_t port);
+  void watch(uint16_t port, TimeNs now);
+  void drop(uint16_t port, rte_mbuf* packet);
+  void drop_waiting(uint16_t port);
+  void set_waiting(Lane& lane, bool waiting);
   uint32_t transmit(uint16_t port, Lane& lane);
   uint32_t hand_over(Lane& lane);
 
@@ -64,9 +83,9 @@ class Transmitter {
   Exchange* exchange_;
   PollGate* gate_;
   WorkerCounters* counters_;
-  bool may_yield_;
+  uint32_t waiting_ports_ = 0;
   std::vector<uint16_t> port_ids_;
-  std::array<Lane, kPortsMax> lanes_;
+  std::vector<Lane> lanes_;  // by port id
 };
 
 }  // namespace txnic::dataplane

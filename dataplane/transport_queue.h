@@ -80,6 +80,12 @@ class TransportQueue {
   bool send(const std::byte* message, uint32_t length, uint32_t flow, uint32_t worker);
   // Sends what has gathered. Call after each round of send().
   void flush();
+  // False: a full burst waits and the port takes none of it now; send() would probably drop.
+  bool can_send() {
+    if (gathered_ < limits::kBurstMax) [[likely]] return true;
+    flush();
+    return gathered_ < limits::kBurstMax;
+  }
   // At most limits::kBurstMax messages. Those of the last call are gone.
   uint32_t receive(std::span<Received> out);
 

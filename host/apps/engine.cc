@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "host/apps/options.h"
+#include "host/log/all_cpus.h"
 #include "host/log/disk.h"
 #include "host/log/tbb_parallel_for.h"
 
@@ -139,6 +140,7 @@ StartError Engine::recover(TimeNs now, const std::function<void(const std::strin
   back::RecoveredState state(std::move(shards), config_.sessions.window);
   log::RecoveryOptions options;
   options.shard_count = config_.shards;
+  const log::AllCpus cpus;  // this is a pinned lcore; nothing polls yet
   options.parallel_for = log::tbb_parallel_for();
   const bool terminal = isatty(STDERR_FILENO) != 0;
   options.progress = [terminal](const log::RecoveryProgress& p) {

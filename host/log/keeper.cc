@@ -2,13 +2,13 @@
 #include "host/log/keeper.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <random>
 
+#include "host/log/all_cpus.h"
 #include "host/log/format.h"
 #include "host/log/worker_log.h"
 
@@ -139,10 +139,7 @@ void Keeper::run() {
   assert(!thread_.joinable());
   stopping_.store(false);
   thread_ = std::thread([this] {
-    // Started from a pinned lcore, this thread would share its CPU with a loop that never sleeps.
-    cpu_set_t all;
-    std::memset(&all, 0xff, sizeof all);
-    (void)::sched_setaffinity(0, sizeof all, &all);
+    const AllCpus cpus;
     (void)::pthread_setname_np(::pthread_self(), "log-keeper");
     while (!stopping_.load(std::memory_order_acquire)) {
       const auto now = std::chrono::steady_clock::now().time_since_epoch();

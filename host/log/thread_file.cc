@@ -11,9 +11,10 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <thread>
+
+#include "host/log/all_cpus.h"
 
 namespace txnic::log {
 namespace {
@@ -56,9 +57,7 @@ class ThreadFile final : public LogFile {
 
  private:
   void serve() {
-    cpu_set_t all;
-    std::memset(&all, 0xff, sizeof all);
-    (void)::sched_setaffinity(0, sizeof all, &all);
+    const AllCpus cpus;
     sched_param lowest{};
     lowest.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
     (void)::sched_setscheduler(0, SCHED_FIFO, &lowest);

@@ -66,6 +66,7 @@ void WorkerLog::step(TimeNs now) {
     const WriteState write = segment_.file->poll();
     if (write == WriteState::kInFlight) {
       gather_->advance_checksum();
+      seen_used_ = gather_->used();
       return;
     }
     if (write != WriteState::kDone) return fail(segment_.file->last_error());
@@ -83,6 +84,8 @@ void WorkerLog::complete(TimeNs now) {
   slot_->durable.store(durable_, std::memory_order_release);
   std::copy(sealed_versions_.begin(), sealed_versions_.end(), durable_versions_.begin());
   const TimeNs took = now - submitted_ns_;
+  typical_write_ns_ += took / 16 - typical_write_ns_ / 16;
+  gather_since_ns_ = 0;
   statistics_.in_flight_ns += took;
   statistics_.longest_write_ns = std::max(statistics_.longest_write_ns, took);
   if (clean_appended_ && gather_->empty()) closed_ = true;
@@ -99,9 +102,19 @@ bool WorkerLog::wants_group(TimeNs now) {
     if (next_.offset + kBlockBytes > segment_.bytes) wake_ns_ = kNever;
     return wake_ns_ != kNever;
   }
-  if (config_.durability != Durability::kAsync || closing_) return true;
+  if (config_.durability != Durability::kAsync || closing_) return closing_ || !is_filling(now);
   if (gather_since_ns_ == 0) gather_since_ns_ = std::max<TimeNs>(now, 1);
   return now - gather_since_ns_ >= config_.async_delay_ns || gather_->used() >= group_limit_ / 2;
+}
+
+// Mode sync: while requests stream in, a group that goes at once takes little along and the rest waits for its whole
+// write. So it waits, as long as every poll finds more in it, but only a part of what a write takes.
+bool WorkerLog::is_filling(TimeNs now) {
+  const uint32_t used = gather_->used();
+  if (gather_since_ns_ == 0) gather_since_ns_ = std::max<TimeNs>(now, 1);
+  const bool grows = used != seen_used_;
+  seen_used_ = used;
+  return grows && used < group_limit_ / 2 && now - gather_since_ns_ < typical_write_ns_ / kFillShare;
 }
 
 // Makes the current segment one with room for the group; false (and kFull) if the keeper has none ready.
@@ -140,6 +153,7 @@ void WorkerLog::submit(TimeNs now) {
   in_flight_length_ = length;
   submitted_ns_ = now;
   gather_since_ns_ = 0;
+  seen_used_ = 0;
   std::copy(current_versions_.begin(), current_versions_.end(), sealed_versions_.begin());
 
   statistics_.records += in_flight_records_;

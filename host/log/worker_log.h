@@ -104,6 +104,7 @@ class WorkerLog {
   void step(TimeNs now);
   void complete(TimeNs now);
   bool wants_group(TimeNs now);
+  bool is_filling(TimeNs now);
   bool have_space(uint32_t length);
   void submit(TimeNs now);
   void append_clean();
@@ -121,6 +122,7 @@ class WorkerLog {
   TimeNs wake_ns_ = kNever;  // there is something to do at this time though nothing is gathered
 
   static constexpr TimeNs kNever = ~0ull;
+  static constexpr TimeNs kFillShare = 4;
   const WorkerLogConfig config_;
   const uint32_t group_limit_;
   WorkerSlot* slot_;
@@ -131,7 +133,9 @@ class WorkerLog {
   uint32_t in_flight_records_ = 0;
   uint32_t in_flight_length_ = 0;
   TimeNs submitted_ns_ = 0;
-  TimeNs gather_since_ns_ = 0;  // async: when something was first seen gathered; 0: nothing yet
+  TimeNs gather_since_ns_ = 0;  // when something was first seen gathered that could go; 0: nothing yet
+  uint32_t seen_used_ = 0;        // of the gathering buffer, at the last poll
+  TimeNs typical_write_ns_ = 0;   // moving average of a group's flight
   bool clean_appended_ = false;
   Errno last_error_ = 0;
   std::span<const Version> current_versions_;

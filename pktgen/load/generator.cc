@@ -104,8 +104,9 @@ void Generator::make_ready(uint32_t flow, TimeNs begun_ns) {
 
 void Generator::start_ready() {
   // Filling makes nothing ready, but a slot that is not free may move the flow to `waiting_`.
-  for (const uint32_t flow : ready_) start(flow);
-  ready_.clear();
+  size_t started = 0;
+  while (started < ready_.size() && transport_.can_send()) start(ready_[started++]);
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(started));
 }
 
 // Sends the flow's next request; if no slot is free, the flow waits for one.

@@ -16,6 +16,7 @@ class PortTransport final : public Transport {
     home_.send(message, length, 0, worker);
   }
   void flush() override { home_.flush(); }
+  bool can_send() override { return home_.can_send(); }
   uint32_t receive(std::span<Received> out) override;
   void wait(TimeNs limit_ns) override;
   TransportStatistics statistics() const override;

@@ -19,6 +19,7 @@ class ReflectingTransport final : public Transport {
 
   void send(const std::byte* message, uint32_t length, uint32_t worker) override;
   void flush() override { inner_.flush(); }
+  bool can_send() override { return inner_.can_send(); }
   uint32_t receive(std::span<Received> out) override;
   void wait(TimeNs limit_ns) override { inner_.wait(limit_ns); }
   TransportStatistics statistics() const override { return inner_.statistics(); }

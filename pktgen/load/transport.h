@@ -3,7 +3,7 @@
 // (kernel UDP), reflection (a shim in front of one of them).
 //
 // One thread uses a transport. Nothing blocks except wait(). A message that cannot be sent now is dropped and counted:
-// the protocol machine sends it again.
+// the protocol machine sends it again. New requests wait while can_send() is false.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ class Transport {
   // Copies a message for the node's worker (UDP port base + worker). It leaves with the next flush at the latest.
   virtual void send(const std::byte* message, uint32_t length, uint32_t worker) = 0;
   virtual void flush() = 0;
+  // False: the way out is full just now.
+  virtual bool can_send() { return true; }
   // What has arrived. The messages are valid until the next call.
   virtual uint32_t receive(std::span<Received> out) = 0;
   // Idle: returns when something may have arrived, at the latest after `limit_ns`.

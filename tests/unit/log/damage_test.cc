@@ -43,7 +43,7 @@ struct DamageTest : ::testing::Test {
     disk.crash();
     LogNode third(disk, kConfig, &history);
     ASSERT_TRUE(third.start());
-    write(third, 25);
+    write(third, 29);  // so that there is room for a mark in the last group's segment
     third.step(1'000'000'000);  // the mark
     third.step();
     mark = third.log(0).next_group();
@@ -148,7 +148,8 @@ TEST_F(DamageTest, DamagedMarkIsAReportedTail) {
   disk.flip(mark_name, mark.offset + 20, std::byte{1});
   const Outcome outcome = recover_now(disk);
   ASSERT_TRUE(outcome.report.ok) << outcome.report.error;
-  EXPECT_EQ(outcome.report.torn_tail, mark_name + " offset " + std::to_string(mark.offset));
+  const std::string place = mark_name + " offset " + std::to_string(mark.offset);
+  EXPECT_EQ(outcome.report.torn_tail.substr(0, place.size()), place);
 }
 
 // Groups exchanged between files and places carry whole checksums, and are still not taken.
