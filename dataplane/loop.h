@@ -52,10 +52,13 @@ class Worker {
     uint16_t queue;
     bool checks_ip;
     bool checks_udp;
+    rte_mempool* pool;
+    uint32_t last_count = 0;  // packets of the last burst
   };
 
   uint32_t step(TimeNs now, bool receiving);
-  uint32_t receive(const Source& source, TimeNs now);
+  uint32_t receive(Source& source, TimeNs now);
+  static void warm_up_pool(const Source& source);
   uint32_t take(uint32_t from, TimeNs now);
   uint32_t release();
   bool sort_in(const Source& source, rte_mbuf* packet, Packet* out);

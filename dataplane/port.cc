@@ -172,6 +172,7 @@ bool configure_port(const PortOptions& options, rte_mempool* pool, Port* port, s
   rte_eth_txconf tx_conf = info.default_txconf;
   tx_conf.offloads = conf.txmode.offloads & info.tx_queue_offload_capa;
   for (uint16_t q = 0; q < port->rx_queues && result == 0; ++q) {
+    port->pool = pool;
     result = rte_eth_rx_queue_setup(port->id, q, port->rx_descriptors, node, &rx_conf, pool);
   }
   for (uint16_t q = 0; q < port->tx_queues && result == 0; ++q) {

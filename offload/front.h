@@ -177,6 +177,7 @@ class Front {
   std::array<std::byte, limits::kMessageBytesMax> scratch_;  // values of a writing transaction's reply
 
   uint32_t held_head_ = 0, held_tail_ = 0;
+  static constexpr uint32_t kHeldAhead = 8;  // entries of held_ that are asked for before they are written
   std::array<Held, limits::kHeldRepliesMax> held_;
 };
 

@@ -68,6 +68,13 @@ class SessionTable {
   }
   void prefetch(SessionId id) const { txnic::prefetch(&index_[home(id)]); }
 
+  // The second stage: the window entry, once the index is in the cache.
+  void prefetch_entry(SessionId id, uint32_t local_shard, Sequence sequence) {
+    if (const Session* session = find(id); session != nullptr) {
+      txnic::prefetch(&entry(session, local_shard, sequence));
+    }
+  }
+
   // Adds a session, which must not be there yet, with an empty window; null when the table is full (answer BUSY,
   // reason kSessions).
   Session* insert(SessionId id);

@@ -122,7 +122,8 @@ class WorkerLog {
   TimeNs wake_ns_ = kNever;  // there is something to do at this time though nothing is gathered
 
   static constexpr TimeNs kNever = ~0ull;
-  static constexpr TimeNs kFillShare = 4;
+  static constexpr TimeNs kFillShare = 1;              // of a typical write, spent waiting for more: 1/4
+  static constexpr uint32_t kFillTo = 4, kFillOf = 4;  // of the last group's length: 3/4
   const WorkerLogConfig config_;
   const uint32_t group_limit_;
   WorkerSlot* slot_;
@@ -133,9 +134,9 @@ class WorkerLog {
   uint32_t in_flight_records_ = 0;
   uint32_t in_flight_length_ = 0;
   TimeNs submitted_ns_ = 0;
-  TimeNs gather_since_ns_ = 0;  // when something was first seen gathered that could go; 0: nothing yet
-  uint32_t seen_used_ = 0;        // of the gathering buffer, at the last poll
-  TimeNs typical_write_ns_ = 0;   // moving average of a group's flight
+  TimeNs gather_since_ns_ = 0;   // when something was first seen gathered that could go; 0: nothing yet
+  uint32_t seen_used_ = 0;       // of the gathering buffer, at the last poll
+  TimeNs typical_write_ns_ = 0;  // moving average of a group's flight
   bool clean_appended_ = false;
   Errno last_error_ = 0;
   std::span<const Version> current_versions_;

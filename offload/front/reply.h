@@ -51,6 +51,7 @@ void Front<B>::hold(Request& request, Lsn depends_on, Action action) {
   held.depends_on = depends_on;
   held.released = {request.handle, request.reply_length, action, request.to_worker};
   request.action = Action::kHold;
+  txnic::prefetch(&held_[(held_tail_ + kHeldAhead) % limits::kHeldRepliesMax]);
   ++counters_.held;
 }
 

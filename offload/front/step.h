@@ -93,6 +93,7 @@ inline void Front<B>::parse_execute(Request& request, Parsed& parsed) {
 template <Back B>
 inline void Front<B>::prefetch_records(const Parsed& parsed) {
   if (!parsed.runs || parsed.header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+  sessions_->prefetch_entry(parsed.header.session, parsed.local_shard, parsed.header.sequence);
   for (uint32_t i = 0; i < parsed.header.operation_count; ++i) {
     back_->prefetch_record(parsed.local_shard, hashes_[parsed.first_operation + i]);
   }

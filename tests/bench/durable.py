@@ -8,6 +8,9 @@ import rows
 import scenes
 from rows import Trials, progress
 
+# As many requests in flight as it takes to keep a disk busy; the same in both modes.
+WINDOW = 4096
+SEGMENT_MIB = 1024  # one holds a whole run, the next is prepared before it begins: in the long run segments are reused
 SYNCS = 300
 BLOCK = 4096
 
@@ -28,12 +31,29 @@ def fdatasync_p50_us(folder):
     return statistics.median(times)
 
 
+def wait_prepared(folder):
+    """Until the segment behind the first one has been made (its head is written last)."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ready = 0
+        for entry in os.scandir(folder):
+            if entry.stat().st_size == SEGMENT_MIB << 20:
+                with open(entry.path, "rb") as file:
+                    ready += file.read(8) != bytes(8)
+        if ready >= 2:
+            return
+        time.sleep(0.05)
+    progress("durable: the second log segment was not ready after 60 s")
+
+
 def trial(options, durability):
     with scenes.scene(options) as place:
         sync_us = fdatasync_p50_us(place.disk)
         log = place.log() if durability != "none" else None
-        node = scenes.node(place, scenes.config(place, checkpoint=4096), durability, log)
-        run = scenes.run(place, "rmw2", options.seconds)
+        node = scenes.node(place, scenes.config(place, checkpoint=4096, segment=SEGMENT_MIB), durability, log)
+        if log:
+            wait_prepared(log)
+        run = scenes.run(place, "rmw2", options.seconds, window=WINDOW)
         run.expect_good()
         node.stop()
         run.facts = scenes.facts(place, run)

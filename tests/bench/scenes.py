@@ -20,7 +20,7 @@ shards: {shards}
 table {{ id: 1 name: "micro" capacity: {records} }}
 table {{ id: 2 name: "savings" capacity: 100000 value_bytes: 8 }}
 table {{ id: 3 name: "checking" capacity: 100000 value_bytes: 8 }}
-log {{ segment_mib: 256 checkpoint_log_mib: {checkpoint} }}
+log {{ segment_mib: {segment} checkpoint_log_mib: {checkpoint} }}
 network {{ burst: 64 rx_descriptors: 1024 tx_descriptors: 1024 }}
 """
 
@@ -34,9 +34,9 @@ def scene(options):
     return Scene(options.build, huge=options.huge, place=options.build)
 
 
-def config(place, shards=4, records=RECORDS, checkpoint=0):
-    return place.write(f"node-{shards}-{records}-{checkpoint}.textproto",
-                       CONFIG.format(shards=shards, records=records, checkpoint=checkpoint))
+def config(place, shards=4, records=RECORDS, checkpoint=0, segment=256):
+    return place.write(f"node-{shards}-{records}-{checkpoint}-{segment}.textproto",
+                       CONFIG.format(shards=shards, records=records, checkpoint=checkpoint, segment=segment))
 
 
 def idle():
