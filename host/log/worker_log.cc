@@ -115,7 +115,8 @@ bool WorkerLog::is_filling(TimeNs now) {
   if (gather_since_ns_ == 0) gather_since_ns_ = std::max<TimeNs>(now, 1);
   const bool grows = used != seen_used_;
   seen_used_ = used;
-  return grows && used < in_flight_length_ / kFillOf * kFillTo && used < group_limit_ / 2 && now - gather_since_ns_ < typical_write_ns_ / kFillShare;
+  return grows && used < in_flight_length_ / kFillOf * kFillTo && used < group_limit_ / 2 &&
+         now - gather_since_ns_ < typical_write_ns_ / kFillShare;
 }
 
 // Makes the current segment one with room for the group; false (and kFull) if the keeper has none ready.
