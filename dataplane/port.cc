@@ -17,6 +17,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/driver_thread.h"
+#include "dataplane/memory.h"
 
 namespace txnic::dataplane {
 namespace {
@@ -229,9 +230,9 @@ rte_mempool* create_packet_pool(const std::string& name, uint32_t packets, int n
   rte_mempool* pool = rte_pktmbuf_pool_create(name.c_str(), packets, cache, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
                                               numa_node < 0 ? SOCKET_ID_ANY : numa_node);
   if (pool == nullptr) {
-    *error = "cannot create a pool of " + std::to_string(packets) + " packets (" +
-             std::to_string(packet_pool_bytes(packets) >> 20) + " MiB): " + rte_strerror(rte_errno) +
-             ". Give the EAL more memory (hugepages, or a larger -m with --no-huge), or ask for fewer descriptors";
+    *error = "cannot create a pool of " + std::to_string(packets) + " packets: " + rte_strerror(rte_errno) + "; need " +
+             std::to_string(packet_pool_bytes(packets) >> 20) + " MiB, have " + std::to_string(eal_free_bytes() >> 20) +
+             " MiB. Give the EAL more memory (hugepages, or a larger -m with --no-huge), or ask for fewer descriptors";
   }
   return pool;
 }

@@ -108,15 +108,14 @@ bool WorkerLog::wants_group(TimeNs now) {
 }
 
 // Mode sync: while requests stream in, a group that goes at once takes little along and the rest waits for its whole
-// write. So it waits, as long as every poll finds more in it, until it is nearly as large as the last one, but only a
-// part of what a write takes.
+// write. So it waits, as long as every poll finds more in it, until it is as large as the last one, but no longer than
+// a write takes.
 bool WorkerLog::is_filling(TimeNs now) {
   const uint32_t used = gather_->used();
   if (gather_since_ns_ == 0) gather_since_ns_ = std::max<TimeNs>(now, 1);
   const bool grows = used != seen_used_;
   seen_used_ = used;
-  return grows && used < in_flight_length_ / kFillOf * kFillTo && used < group_limit_ / 2 &&
-         now - gather_since_ns_ < typical_write_ns_ / kFillShare;
+  return grows && used < in_flight_length_ && used < group_limit_ / 2 && now - gather_since_ns_ < typical_write_ns_;
 }
 
 // Makes the current segment one with room for the group; false (and kFull) if the keeper has none ready.

@@ -122,8 +122,6 @@ class WorkerLog {
   TimeNs wake_ns_ = kNever;  // there is something to do at this time though nothing is gathered
 
   static constexpr TimeNs kNever = ~0ull;
-  static constexpr TimeNs kFillShare = 1;              // of a typical write, spent waiting for more: 1/4
-  static constexpr uint32_t kFillTo = 4, kFillOf = 4;  // of the last group's length: 3/4
   const WorkerLogConfig config_;
   const uint32_t group_limit_;
   WorkerSlot* slot_;

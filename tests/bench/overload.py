@@ -5,7 +5,7 @@ import scenes
 from rows import Trials, progress
 
 FACTORS = (0.8, 1, 2, 5)
-WINDOW = 16384  # transactions in flight: far more than a node answers at once
+WINDOW = 4096  # transactions in flight: four times what the rings between the two hold
 
 
 def open_loop(options, rate):
@@ -40,7 +40,7 @@ def main(options):
             sent[factor].add(run.sent_rate)
             progress(f"overload trial {number + 1} at {factor}x: goodput {run.goodput:,.0f}/s of "
                      f"{run.sent_rate:,.0f}/s sent")
-    best = max(trials.median for trials in goodput.values())
+    best = max(peak, *(trials.median for trials in goodput.values()))
     worst = min((2, 5), key=lambda factor: goodput[factor].median)
     rows.row("overload", goodput[worst], "transactions/s", "peak goodput", best, factor=worst, target=0.8,
              **run.facts)

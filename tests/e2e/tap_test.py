@@ -9,6 +9,7 @@ import struct
 import subprocess
 
 from lib.harness import Failure, check, main, run, wait_until
+from lib.results import Run
 from tap_rig import (HOST, INTERFACE, NODE, SESSIONS, SMALL_CAPACITY, SMALL_TABLE, STATIC_SESSION, TABLE, TABLE_B,
                      WINDOW, WORKERS, check_reply, check_result, check_sums, ended, keys_of_shard, malformed,
                      raw_exchange, results, rig, wire)
@@ -461,5 +462,18 @@ def restart_without_log():
         check_sums(node.stop())
 
 
+def generator_over_sockets():
+    """txgen without DPDK: the client machine over the kernel's UDP sockets, every increment counted."""
+    with rig() as node:
+        generator = Run(node.scene, "counter", devices=[], transport="socket", node=NODE, address=HOST, records=500,
+                        window=32, transactions=5000, namespace=node.namespace, idle="sleep")
+        generator.expect_good()
+        check(generator.check_made and generator.committed > 0, f"nothing was counted: {generator.check_text}")
+        statistics = node.stop()
+        check(results(statistics, "committed") >= generator.committed, "the node committed less than was acknowledged")
+        check_sums(statistics)
+
+
 if __name__ == "__main__":
-    main(reachable, operations, sessions, bad_messages, bad_frames, fuzzed, restart_keeps_answers, restart_without_log)
+    main(reachable, operations, sessions, bad_messages, bad_frames, fuzzed, generator_over_sockets,
+         restart_keeps_answers, restart_without_log)
