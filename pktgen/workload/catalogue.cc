@@ -5,9 +5,11 @@
 #include "pktgen/workload/counter.h"
 #include "pktgen/workload/get.h"
 #include "pktgen/workload/put.h"
+#include "pktgen/workload/retwis.h"
 #include "pktgen/workload/rmw.h"
 #include "pktgen/workload/settings.h"
 #include "pktgen/workload/smallbank.h"
+#include "pktgen/workload/tatp.h"
 #include "pktgen/workload/ycsb.h"
 
 namespace txnic::pktgen {
@@ -70,6 +72,17 @@ std::unique_ptr<Workload> make_ycsb(WorkloadSettings s, const YcsbMix& mix, std:
   return error->empty() ? std::make_unique<Ycsb>(s, mix) : nullptr;
 }
 
+std::unique_ptr<Workload> make_retwis(WorkloadSettings s, std::string* error) {
+  if (s.value_bytes == 0) s.value_bytes = Retwis::kValueBytes;
+  *error = check_fit(Retwis::kTimelineMax, s.value_bytes);
+  return error->empty() ? std::make_unique<Retwis>(s) : nullptr;
+}
+
+std::unique_ptr<Workload> make_tatp(const WorkloadSettings& s, std::string* error) {
+  if (s.tatp_table > UINT16_MAX - 4) *error = "--tatp-table: the first of five tables, at most 65531";
+  return error->empty() ? std::make_unique<Tatp>(s) : nullptr;
+}
+
 }  // namespace
 
 const std::vector<WorkloadEntry>& workload_catalogue() {
@@ -83,6 +96,8 @@ const std::vector<WorkloadEntry>& workload_catalogue() {
       {"ycsb-c", "reads only"},
       {"ycsb-f", "50 % reads, 50 % read-modify-writes"},
       {"smallbank", "six bank transactions, hot set; checks that money is conserved"},
+      {"tatp", "seven telephone transactions over five tables; checks the share of each that succeeds; one shard only"},
+      {"retwis", "a Twitter clone's four transactions, 64-byte values, Zipf 0.5"},
       {"counter", "every client adds 1 to its own and to a shared counter; checks that all are exact"},
   };
   return entries;
@@ -98,6 +113,8 @@ std::unique_ptr<Workload> make_workload(const WorkloadSettings& settings, std::s
     if (const YcsbMix* mix = Ycsb::find(name[5])) return make_ycsb(settings, *mix, error);
   }
   if (name == "smallbank") return std::make_unique<SmallBank>(settings);
+  if (name == "tatp") return make_tatp(settings, error);
+  if (name == "retwis") return make_retwis(settings, error);
   if (name == "counter") return std::make_unique<Counter>(settings);
   *error = "unknown workload '" + name + "'; there are:";
   for (const WorkloadEntry& entry : workload_catalogue()) *error += std::string(" ") + entry.name;

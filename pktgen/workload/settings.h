@@ -22,10 +22,11 @@ struct WorkloadSettings {
   uint64_t records = kRecordsDefault;
   uint32_t value_bytes = 0;        // 0: the workload's own default
   uint32_t operations = 0;         // ycsb: operations in one transaction; 0: one, the plain form
-  double theta = -1;               // ycsb: Zipf constant; below zero: 0.99
-  TableId table = 1;               // micro, ycsb, counter
+  double theta = -1;               // ycsb, retwis: Zipf constant; below zero: 0.99, 0.5
+  TableId table = 1;               // micro, ycsb, retwis, counter
   TableId savings_table = 2;
   TableId checking_table = 3;
+  TableId tatp_table = 11;         // the first of five
   int64_t initial_balance_cents = 1'000'000;
   double hot_accounts_percent = 4;
   double hot_transactions_percent = 90;

@@ -34,31 +34,17 @@ Ycsb::Action Ycsb::draw_action(Random& random) const {
   return percent < mix_.read_percent + mix_.update_percent ? Action::kUpdate : Action::kModify;
 }
 
-// A record of `shard`, Zipf-distributed: draws until one lives there. Should that take too long, a uniform one.
-uint64_t Ycsb::draw_record(Random& random, ShardId shard) const {
-  const uint32_t tries_max = 32 * keys_.shards();
-  for (uint32_t tries = 0; tries < tries_max; ++tries) {
-    const uint64_t record = scramble_(zipf_.rank(random));
-    if (keys_.shard(record) == shard) return record;
-  }
-  return keys_.draw(random, shard, keys_.records());
-}
-
 void Ycsb::draw(uint32_t flow) {
   FlowState& state = flows_[flow];
   Random& random = random_[flow];
   state.kind = kReads;
-  ShardId shard = 0;
-  for (uint32_t i = 0; i < count_;) {
-    const uint64_t record = i == 0 ? scramble_(zipf_.rank(random)) : draw_record(random, shard);
-    bool seen = false;
-    for (uint32_t j = 0; j < i; ++j) seen |= state.rows[j].record == record;
-    if (seen) continue;
-    if (i == 0) shard = keys_.shard(record);
+  uint64_t records[kOperationsPerTransactionMax];
+  draw_zipf_distinct(keys_, zipf_, scramble_, random, records, count_);
+  for (uint32_t i = 0; i < count_; ++i) {
     const Action action = draw_action(random);
     if (action == Action::kUpdate) state.kind = std::max(state.kind, kUpdates);
     if (action == Action::kModify) state.kind = kModifies;
-    state.rows[i++] = {record, 0, action, true};
+    state.rows[i] = {records[i], 0, action, true};
   }
   state.step = state.kind == kModifies ? Step::kReading : Step::kOneShot;
 }

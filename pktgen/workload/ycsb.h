@@ -46,7 +46,6 @@ class Ycsb final : public MicroWorkload {
   };
   void draw(uint32_t flow);
   Action draw_action(Random& random) const;
-  uint64_t draw_record(Random& random, ShardId shard) const;
   bool inspect_reads(FlowState& state, const Reply& reply);
   void fill_one_shot(FlowState& state, wire::ExecuteBuilder& request);
   void fill_commit(FlowState& state, wire::ExecuteBuilder& request);

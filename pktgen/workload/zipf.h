@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "pktgen/workload/random.h"
+#include "pktgen/workload/key_space.h"
 
 namespace txnic::pktgen {
 
@@ -75,5 +75,29 @@ class Scramble {
   uint64_t mask_ = 0;
   uint32_t shift_ = 1;
 };
+
+// A Zipf-distributed record of `shard`: draws until one lives there. Should that take too long, a uniform one.
+inline uint64_t draw_zipf(const KeySpace& keys, const Zipf& zipf, const Scramble& scramble, Random& random,
+                          ShardId shard) {
+  const uint32_t tries_max = 32 * keys.shards();
+  for (uint32_t tries = 0; tries < tries_max; ++tries) {
+    const uint64_t record = scramble(zipf.rank(random));
+    if (keys.shard(record) == shard) return record;
+  }
+  return keys.draw(random, shard, keys.records());
+}
+
+// `count` distinct records of one shard: the first Zipf-distributed over all, the others within its shard.
+inline void draw_zipf_distinct(const KeySpace& keys, const Zipf& zipf, const Scramble& scramble, Random& random,
+                               uint64_t* records, uint32_t count) {
+  records[0] = scramble(zipf.rank(random));
+  const ShardId shard = keys.shard(records[0]);
+  for (uint32_t i = 1; i < count;) {
+    const uint64_t record = draw_zipf(keys, zipf, scramble, random, shard);
+    bool seen = false;
+    for (uint32_t j = 0; j < i; ++j) seen |= records[j] == record;
+    if (!seen) records[i++] = record;
+  }
+}
 
 }  // namespace txnic::pktgen

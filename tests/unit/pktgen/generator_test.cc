@@ -12,6 +12,7 @@
 #include "pktgen/workload/rmw.h"
 #include "pktgen/workload/settings.h"
 #include "pktgen/workload/smallbank.h"
+#include "pktgen/workload/tatp.h"
 
 namespace txnic::pktgen {
 namespace {
@@ -103,7 +104,7 @@ int64_t sum_of_balances(const ModelNode& node) {
 TEST(Generator, EveryWorkloadRunsAndItsSumsAreRight) {
   for (const uint32_t shards : {1u, 4u, 12u}) {
     for (const char* name : {"get", "put1", "put3", "rmw1", "rmw2", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-f",
-                             "smallbank", "counter"}) {
+                             "smallbank", "retwis", "counter"}) {
       ModelNode node(shards);
       Bench bench(node, {.workload = name, .records = 2000, .transactions = 2000});
       const PhaseResult result = bench.all();
@@ -118,6 +119,42 @@ TEST(Generator, EveryWorkloadRunsAndItsSumsAreRight) {
       EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kBadRequest)], 0u) << name;
     }
   }
+}
+
+// The shares of TATP's specification, from a node that knows nothing of them.
+TEST(Generator, TatpSucceedsAsOftenAsItShould) {
+  EXPECT_NEAR(Tatp::expected_success(Tatp::kGetDestination), 0.22, 0.02);
+  EXPECT_NEAR(Tatp::expected_success(Tatp::kInsertForwarding), 0.3125, 1e-9);
+  ModelNode node(1);
+  Bench bench(node, {.workload = "tatp", .records = 3000, .transactions = 60'000});
+  const PhaseResult result = bench.all();
+  ASSERT_EQ(result.end, PhaseEnd::kFinished) << result.why;
+  EXPECT_EQ(result.total.begun, 60'000u);
+  EXPECT_EQ(result.total.refused() + result.total.unknown(), 0u);
+  const Check check = bench.check();
+  EXPECT_TRUE(check.made && check.passed) << check.text;
+  EXPECT_NE(check.text.find("delete_forwarding"), std::string::npos) << check.text;
+}
+
+TEST(Generator, TatpNoticesMissingRows) {
+  ModelNode node(1);
+  Bench bench(node, {.workload = "tatp", .records = 3000, .transactions = 1});
+  ASSERT_EQ(bench.all().end, PhaseEnd::kFinished);
+  std::erase_if(node.rows,
+                [](const auto& row) { return row.first.first == 13 && row.first.second[5] == std::byte{2}; });
+  Bench again(node, {.workload = "tatp", .records = 3000, .transactions = 20'000, .seed = 2, .load = false});
+  ASSERT_EQ(again.all().end, PhaseEnd::kFinished);
+  EXPECT_FALSE(again.check().passed) << again.check().text;
+}
+
+TEST(Generator, TatpNeedsOneShard) {
+  WorkloadSettings settings;
+  settings.name = "tatp";
+  std::string error;
+  const auto workload = make_workload(settings, &error);
+  ASSERT_NE(workload, nullptr) << error;
+  EXPECT_NE(workload->prepare({.shards = 4}).find("shards: 1"), std::string::npos);
+  EXPECT_EQ(workload->prepare({.shards = 1}), "");
 }
 
 TEST(Generator, YcsbTransactionalForm) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Loading TATP: all rows of a subscriber in one transaction. Tables that hold rows of an earlier run keep those that
+// a subscriber does not begin with.
+#pragma once
+
+#include <vector>
+
+#include "pktgen/workload/workload.h"
+
+namespace txnic::pktgen {
+
+class TatpLoad final : public Workload {
+ public:
+  TatpLoad(uint64_t subscribers, TableId first_table) : subscribers_(subscribers), first_table_(first_table) {}
+  const char* name() const override { return "load"; }
+  std::span<const char* const> kinds() const override;
+  std::string prepare(const Facts& facts) override;
+  ShardId fill(uint32_t flow, wire::ExecuteBuilder& request) override;
+  Progress settled(uint32_t flow, const Reply& reply) override;
+  uint64_t units_total() const override { return subscribers_; }
+  uint64_t units_done() const override { return done_; }
+
+ private:
+  static constexpr uint64_t kNone = ~0ull;
+  const uint64_t subscribers_;
+  const TableId first_table_;
+  uint64_t next_ = 0;
+  uint64_t done_ = 0;
+  std::vector<uint64_t> loading_;  // by flow; kNone: the next one
+};
+
+}  // namespace txnic::pktgen
