@@ -15,6 +15,7 @@ inline constexpr uint32_t kOperationsMax = 64;    // operations in one message
 inline constexpr uint32_t kTablesMax = 256;       // declared tables of a node; ids may be any u16
 inline constexpr uint32_t kShardsMax = 1024;      // shards of a node
 inline constexpr uint32_t kWorkersMax = 64;       // worker lcores of a node
+inline constexpr uint32_t kParticipantsMax = 16;  // shards of one transaction
 
 // ---- wire ---------------------------------------------------------------------------------------
 // A message fits one Ethernet frame of MTU 1500: 1500 - 20 (IPv4) - 8 (UDP).

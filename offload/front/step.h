@@ -126,6 +126,9 @@ inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
     case wire::Type::kClose:
       close(request, parsed.header);
       return;
+    case wire::Type::kPrepare:  // not taken by this node yet: no vote, and nothing is remembered
+      refuse(request, parsed.header, Result::kCrossShard, 0);
+      return;
     default:
       return;
   }

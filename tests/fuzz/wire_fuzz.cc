@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "txn/wire/build.h"
+#include "txn/wire/commit.h"
 #include "txn/wire/parse.h"
 
 namespace {
@@ -60,6 +61,43 @@ void fuzz_reply(const std::byte* message, uint32_t length) {
   }
 }
 
+void fuzz_prepare(const std::byte* message, uint32_t length) {
+  wire::Header header;
+  if (wire::parse_request_header(message, length, &header) != wire::ParseError::kNone) return;
+  if (header.type != static_cast<uint8_t>(wire::Type::kPrepare)) return;
+  Participants participants;
+  std::array<wire::Operation, limits::kOperationsMax> operations;
+  if (wire::parse_prepare(message, header, &participants, operations.data()) != wire::ParseError::kNone) return;
+  require(participants.count >= 2 && participants.count <= limits::kParticipantsMax);
+  require(participants.index_of(header.shard) < participants.count);
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    require(operations[i].value + operations[i].value_length <= message + length);
+  }
+}
+
+void fuzz_prepared(const std::byte* message, uint32_t length) {
+  wire::Header header;
+  if (wire::parse_reply_header(message, length, &header) != wire::ParseError::kNone) return;
+  if (header.type != static_cast<uint8_t>(wire::Type::kPrepared)) return;
+  std::array<wire::Value, limits::kOperationsMax> values;
+  std::array<Version, limits::kParticipantsMax> versions;
+  uint32_t count = 0;
+  if (wire::parse_prepared(message, header, &count, versions.data(), values.data()) != wire::ParseError::kNone) return;
+  for (uint32_t i = 0; i < header.operation_count; ++i) {
+    require(values[i].data + values[i].length <= message + length && values[i].participant < count);
+  }
+}
+
+// What is accepted is, byte for byte, what would be built (but for a fragment count of 1, which means 0).
+void fuzz_peer(const std::byte* message, uint32_t length) {
+  wire::CommitMessage commit;
+  if (wire::parse_commit_message(message, length, &commit) != wire::ParseError::kNone) return;
+  std::array<std::byte, limits::kMessageBytesMax> buffer;
+  require(wire::build_commit_message(commit, buffer) == length);
+  buffer[offsetof(wire::Header, fragment_count)] = message[offsetof(wire::Header, fragment_count)];
+  require(std::memcmp(buffer.data(), message, length) == 0);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -70,5 +108,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto* const message = reinterpret_cast<const std::byte*>(exact.data());
   fuzz_request(message, static_cast<uint32_t>(size));
   fuzz_reply(message, static_cast<uint32_t>(size));
+  fuzz_prepare(message, static_cast<uint32_t>(size));
+  fuzz_prepared(message, static_cast<uint32_t>(size));
+  fuzz_peer(message, static_cast<uint32_t>(size));
   return 0;
 }

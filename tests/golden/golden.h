@@ -16,6 +16,7 @@ namespace txnic::golden {
 
 struct Packet {
   bool is_request = false;
+  bool is_peer = false;  // between participants of a transaction
   std::vector<std::byte> bytes;
   uint32_t length() const { return static_cast<uint32_t>(bytes.size()); }
 };
@@ -35,6 +36,7 @@ inline std::map<std::string, Packet> read_packets(const char* path) {
         words >> name >> kind;
         packet = &packets[name];
         packet->is_request = kind == "request";
+        packet->is_peer = kind == "peer";
       } else if (packet != nullptr && word.size() == 2) {
         packet->bytes.push_back(static_cast<std::byte>(std::stoul(word, nullptr, 16)));
       } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "txn/wire/build.h"
+#include "txn/wire/commit.h"
 #include "txn/wire/parse.h"
 
 namespace {
@@ -56,7 +57,8 @@ Operation valid_operation() {
       operation.value = some_bytes(length, length);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return operation;
 }
@@ -103,8 +105,30 @@ void parse_as_everybody(const std::vector<std::byte>& message) {
       RC_ASSERT(operations[i].value + operations[i].value_length <= exact.data() + length);
     }
   }
+  Participants participants;
+  if (wire::parse_request_header(exact.data(), length, &header) == ParseError::kNone &&
+      header.type == static_cast<uint8_t>(wire::Type::kPrepare) &&
+      wire::parse_prepare(exact.data(), header, &participants, operations.data()) == ParseError::kNone) {
+    RC_ASSERT(participants.index_of(header.shard) < participants.count);
+    RC_ASSERT(operations[header.operation_count - 1].value <= exact.data() + length);
+  }
+  wire::CommitMessage commit;
+  if (wire::parse_commit_message(exact.data(), length, &commit) == ParseError::kNone) {
+    RC_ASSERT(commit.sender < commit.participants.count);
+    RC_ASSERT(commit.values.empty() || commit.values.data() + commit.values.size() == exact.data() + length);
+    // What is accepted is what would be built.
+    std::array<std::byte, limits::kMessageBytesMax> again;
+    RC_ASSERT(wire::build_commit_message(commit, again) == length);
+  }
   std::array<wire::Value, limits::kOperationsMax> values;
   Version commit_version = 0;
+  std::array<Version, limits::kParticipantsMax> versions;
+  uint32_t count = 0;
+  if (wire::parse_reply_header(exact.data(), length, &header) == ParseError::kNone &&
+      header.type == static_cast<uint8_t>(wire::Type::kPrepared) &&
+      wire::parse_prepared(exact.data(), header, &count, versions.data(), values.data()) == ParseError::kNone) {
+    for (uint32_t i = 0; i < header.operation_count; ++i) RC_ASSERT(values[i].participant < count);
+  }
   if (wire::parse_reply_header(exact.data(), length, &header) == ParseError::kNone &&
       header.type == static_cast<uint8_t>(wire::Type::kExecuted) &&
       wire::parse_values(exact.data(), header, &commit_version, values.data()) == ParseError::kNone) {
@@ -227,6 +251,123 @@ bool values_are_parsed_back() {
   });
 }
 
+// Distinct shards, in any order.
+Participants some_participants() {
+  Participants participants;
+  participants.count = *rc::gen::inRange<uint32_t>(2, limits::kParticipantsMax + 1);
+  participants.map_epoch = *rc::gen::arbitrary<uint32_t>();
+  const auto first = *rc::gen::inRange<ShardId>(0, 1000);
+  const auto stride = *rc::gen::inRange<ShardId>(1, 60);
+  for (uint32_t i = 0; i < participants.count; ++i) {
+    participants.shards[i] = static_cast<ShardId>(first + (participants.count - i) * stride);
+  }
+  return participants;
+}
+
+wire::CommitMessage some_commit_message(std::vector<std::byte>& values) {
+  wire::CommitMessage m;
+  m.type = *rc::gen::element(wire::Type::kVote, wire::Type::kDecision, wire::Type::kAcknowledge, wire::Type::kAsk,
+                             wire::Type::kInquire);
+  m.participants = some_participants();
+  m.id = {*rc::gen::distinctFrom(SessionId{0}), *rc::gen::distinctFrom(Sequence{0})};
+  m.incarnation = *rc::gen::arbitrary<uint32_t>();
+  const auto other = *rc::gen::inRange<uint8_t>(1, static_cast<uint8_t>(m.participants.count));
+  const bool from_coordinator = m.type == wire::Type::kDecision || m.type == wire::Type::kAsk;
+  m.sender = from_coordinator ? uint8_t{0} : other;
+  m.shard = m.participants.shards[from_coordinator ? other : 0];
+  if (m.type == wire::Type::kDecision) m.result = *rc::gen::element(Result::kCommitted, Result::kConflict);
+  if (m.type != wire::Type::kVote) return m;
+  m.vote = *rc::gen::element(wire::Vote::kYes, wire::Vote::kNo, wire::Vote::kNever);
+  if (m.vote != wire::Vote::kYes) {
+    m.result = *rc::gen::element(Result::kLocked, Result::kNotFound);
+    m.detail = *rc::gen::arbitrary<uint8_t>();
+    return m;
+  }
+  m.version = *rc::gen::arbitrary<Version>();
+  const auto wanted = *rc::gen::inRange<uint32_t>(0, 8);
+  for (uint8_t i = 0; i < wanted; ++i) {
+    const std::string value = some_bytes(0, 40);
+    const size_t at = values.size();
+    values.resize(at + sizeof(wire::ValueHeader) + value.size());
+    store(values.data() + at, wire::ValueHeader{i + 1u, static_cast<uint16_t>(value.size()), i, 1, m.sender, {}});
+    std::memcpy(values.data() + at + sizeof(wire::ValueHeader), value.data(), value.size());
+    ++m.value_count;
+  }
+  m.values = values;
+  return m;
+}
+
+bool commit_messages_are_parsed_back() {
+  return rc::check("a message between participants parses to what was built, and not when it is cut", [] {
+    std::vector<std::byte> values;
+    const wire::CommitMessage m = some_commit_message(values);
+    std::array<std::byte, limits::kMessageBytesMax> buffer;
+    const uint32_t length = wire::build_commit_message(m, buffer);
+    RC_ASSERT(length != 0);
+    const std::vector<std::byte> exact(buffer.data(), buffer.data() + length);
+    wire::CommitMessage p;
+    RC_ASSERT(wire::parse_commit_message(exact.data(), length, &p) == ParseError::kNone);
+    RC_ASSERT(p.type == m.type && p.shard == m.shard && p.sender == m.sender && p.id == m.id);
+    RC_ASSERT(p.participants == m.participants && p.incarnation == m.incarnation && p.version == m.version);
+    RC_ASSERT(p.result == m.result && p.detail == m.detail && p.value_count == m.value_count);
+    RC_ASSERT(m.type != wire::Type::kVote || p.vote == m.vote);
+    RC_ASSERT(p.values.size() == m.values.size());
+    RC_ASSERT(m.values.empty() || std::memcmp(p.values.data(), m.values.data(), m.values.size()) == 0);
+
+    std::vector<std::byte> cut(exact);
+    cut.resize(*rc::gen::inRange<size_t>(wire::kHeaderBytes, length));
+    store(cut.data() + offsetof(wire::Header, length), static_cast<uint16_t>(cut.size()));
+    RC_ASSERT(wire::parse_commit_message(cut.data(), static_cast<uint32_t>(cut.size()), &p) != ParseError::kNone);
+  });
+}
+
+bool changed_commit_messages_stay_in_bounds() {
+  return rc::check("a changed message between participants is never read outside its bounds", [] {
+    std::vector<std::byte> values;
+    std::array<std::byte, limits::kMessageBytesMax> buffer;
+    const uint32_t length = wire::build_commit_message(some_commit_message(values), buffer);
+    std::vector<std::byte> message(buffer.data(), buffer.data() + length);
+    const auto changes = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < changes; ++i) {
+      message[*rc::gen::inRange<size_t>(4, message.size())] = static_cast<std::byte>(*rc::gen::arbitrary<uint8_t>());
+    }
+    const auto type = *rc::gen::element(uint8_t{10}, uint8_t{11}, static_cast<uint8_t>(message[3]));
+    store(message.data() + offsetof(wire::Header, type), type);
+    message.resize(*rc::gen::inRange<size_t>(wire::kHeaderBytes, message.size() + 4));
+    store(message.data() + offsetof(wire::Header, length), static_cast<uint16_t>(message.size()));
+    parse_as_everybody(message);
+  });
+}
+
+bool prepares_are_parsed_back() {
+  return rc::check("a PREPARE parses to its participants and operations", [] {
+    const Participants participants = some_participants();
+    std::array<std::byte, limits::kMessageBytesMax> buffer;
+    wire::ExecuteBuilder builder(buffer, participants);
+    const auto wanted = *rc::gen::inRange<uint32_t>(1, 6);
+    std::vector<Operation> added;
+    for (uint32_t i = 0; i < wanted; ++i) {
+      const Operation o = valid_operation();
+      if (builder.add_operation(static_cast<Code>(o.code), o.table, bytes(o.key), bytes(o.value), o.flags, o.expected))
+        added.push_back(o);
+    }
+    RC_PRE(!added.empty());
+    const ShardId shard = participants.shards[*rc::gen::inRange<uint32_t>(0, participants.count)];
+    const uint32_t length = builder.finish_prepare({9, 4}, make_stamp(3, 2), 1, shard, participants.map_epoch);
+    const std::vector<std::byte> exact(buffer.data(), buffer.data() + length);
+    wire::Header header;
+    RC_ASSERT(wire::parse_request_header(exact.data(), length, &header) == ParseError::kNone);
+    Participants parsed;
+    std::array<wire::Operation, limits::kOperationsMax> operations;
+    RC_ASSERT(wire::parse_prepare(exact.data(), header, &parsed, operations.data()) == ParseError::kNone);
+    RC_ASSERT(parsed == participants && header.shard == shard && header.operation_count == added.size());
+    for (size_t i = 0; i < added.size(); ++i) {
+      RC_ASSERT(text(operations[i].key, operations[i].key_length) == added[i].key);
+      RC_ASSERT(text(operations[i].value, operations[i].value_length) == added[i].value);
+    }
+  });
+}
+
 }  // namespace
 
 int main() {
@@ -235,5 +376,8 @@ int main() {
   holds &= cut_messages_are_refused();
   holds &= noise_stays_in_bounds();
   holds &= values_are_parsed_back();
+  holds &= commit_messages_are_parsed_back();
+  holds &= changed_commit_messages_stay_in_bounds();
+  holds &= prepares_are_parsed_back();
   return holds ? 0 : 1;
 }

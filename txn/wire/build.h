@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "txn/hash.h"
-#include "txn/wire/operation.h"
+#include "txn/wire/commit.h"
 
 namespace txnic::wire {
 
@@ -20,6 +20,10 @@ class ExecuteBuilder {
     if (capacity_ > limits::kMessageBytesMax) capacity_ = limits::kMessageBytesMax;
     used_ = kHeaderBytes;
   }
+
+  // For a PREPARE: operations of one participant of several, behind the list of them. The buffer holds at least
+  // prepare_fixed_bytes(participants.count).
+  ExecuteBuilder(MutableBytes buffer, const Participants& participants);
 
   bool get(TableId table, Bytes key) { return add_operation(Code::kGet, table, key, {}, 0, 0); }
   bool put(TableId table, Bytes key, Bytes value) { return add_operation(Code::kPut, table, key, value, 0, 0); }
@@ -52,6 +56,17 @@ class ExecuteBuilder {
     h.operation_count = static_cast<uint8_t>(count_);
     h.watermark_lag = watermark_lag;
     h.shard = shard;
+    write_header(base_, h);
+    return static_cast<uint32_t>(used_);
+  }
+
+  // The same for a PREPARE to participant `shard`.
+  uint32_t finish_prepare(const TransactionId& id, Stamp stamp, uint32_t watermark_lag, ShardId shard,
+                          uint32_t map_epoch) {
+    finish(id.session, id.sequence, stamp, watermark_lag, shard);
+    Header h = read_header(base_);
+    h.type = static_cast<uint8_t>(Type::kPrepare);
+    h.map_epoch = map_epoch;
     write_header(base_, h);
     return static_cast<uint32_t>(used_);
   }

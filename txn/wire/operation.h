@@ -19,8 +19,8 @@ inline constexpr uint8_t kCodeMax = 6;
 // An operation: this header, then (with kExpectVersion, and always for CHECK) an 8-byte version, then the key,
 // then the value. ADD's value is an 8-byte delta, and with kHasFloor an 8-byte floor behind it.
 struct OperationHeader {
-  uint8_t code;           // Code
-  uint8_t key_length;     // 1–64
+  uint8_t code;        // Code
+  uint8_t key_length;  // 1–64
   uint16_t table;
   uint16_t value_length;  // PUT, INSERT: 0–1024; ADD: 8 or 16; else 0
   uint16_t flags;         // kExpectVersion …
@@ -56,20 +56,24 @@ inline constexpr bool flags_allowed(const OperationHeader& op) {
 inline constexpr bool value_length_allowed(const OperationHeader& op) {
   switch (static_cast<Code>(op.code)) {
     case Code::kPut:
-    case Code::kInsert: return op.value_length <= limits::kValueBytesMax;
-    case Code::kAdd: return op.value_length == ((op.flags & kHasFloor) != 0 ? 16 : 8);
-    default: return op.value_length == 0;
+    case Code::kInsert:
+      return op.value_length <= limits::kValueBytesMax;
+    case Code::kAdd:
+      return op.value_length == ((op.flags & kHasFloor) != 0 ? 16 : 8);
+    default:
+      return op.value_length == 0;
   }
 }
 
 // A value in an EXECUTED, in the order of the GET and ADD operations of the request.
 // ADD returns the sum, as 8 bytes. What the transaction itself has written carries the commit version.
 struct ValueHeader {
-  uint64_t version;        // the record's, or the absent key's (its bucket's last change)
+  uint64_t version;  // the record's, or the absent key's (its bucket's last change)
   uint16_t value_length;
-  uint8_t operation;       // index of the operation in the request
-  uint8_t present;         // 1, or 0 for an absent key
-  uint32_t reserved;
+  uint8_t operation;    // index of the operation in the request
+  uint8_t present;      // 1, or 0 for an absent key
+  uint8_t participant;  // PREPARED, VOTE: place of the participant whose operation it is; EXECUTED: 0
+  uint8_t reserved[3];
 };
 static_assert(sizeof(ValueHeader) == 16);
 

@@ -23,6 +23,7 @@ const char* name(ParseError error) {
     case ParseError::kTrailing: return "trailing_bytes";
     case ParseError::kBody: return "body_length";
     case ParseError::kSession: return "session_zero";
+    case ParseError::kParticipants: return "participants";
   }
   return "?";
 }
@@ -57,19 +58,19 @@ ParseError parse_request_header(const std::byte* message, uint32_t length, Heade
   if (!is_request(type)) return ParseError::kType;
   if (h.version != kVersion) return ParseError::kBadVersion;
   if (type == Type::kEcho) return ParseError::kNone;
-  if ((h.result | h.flags | h.detail | h.view_epoch | h.fragment_index) != 0 || h.map_epoch != 0 ||
-      h.fragment_count > 1) {
+  if ((h.result | h.flags | h.detail | h.view_epoch | h.fragment_index) != 0 ||
+      (h.map_epoch != 0 && type != Type::kPrepare) || h.fragment_count > 1) {
     return ParseError::kReserved;
   }
   if (h.session == 0 || h.sequence == 0) return ParseError::kSession;
   return check_body(h);
 }
 
-ParseError parse_operations(const std::byte* message, const Header& header, Operation* operations) {
+ParseError parse_operations(const std::byte* message, const Header& header, Operation* operations, uint32_t first) {
   if (header.operation_count == 0 || header.operation_count > limits::kOperationsMax) {
     return ParseError::kOperationCount;
   }
-  const std::byte* at = message + kHeaderBytes;
+  const std::byte* at = message + first;
   const std::byte* const end = message + header.length;
   for (uint32_t i = 0; i < header.operation_count; ++i) {
     if (end - at < static_cast<ptrdiff_t>(sizeof(OperationHeader))) return ParseError::kOperationCut;
@@ -112,6 +113,7 @@ ParseError parse_reply_header(const std::byte* message, uint32_t length, Header*
       return length == (h.result == 0 ? kOpenedBytes : kHeaderBytes) ? ParseError::kNone : ParseError::kBody;
     case Type::kClosed: return length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
     case Type::kExecuted: return ParseError::kNone;
+    case Type::kPrepared: return ParseError::kNone;
     case Type::kEchoed: return ParseError::kNone;
     default: return ParseError::kType;
   }
@@ -123,19 +125,26 @@ ParseError parse_values(const std::byte* message, const Header& header, Version*
   if (header.length == kHeaderBytes) return header.operation_count == 0 ? ParseError::kNone : ParseError::kOperationCut;
   if (header.length < kExecutedFixedBytes) return ParseError::kBody;
   *commit_version = load<uint64_t>(message + kHeaderBytes);
-  const std::byte* at = message + kExecutedFixedBytes;
-  const std::byte* const end = message + header.length;
-  for (uint32_t i = 0; i < header.operation_count; ++i) {
+  return parse_value_list(message + kExecutedFixedBytes, message + header.length, header.operation_count, 1, values);
+}
+
+ParseError parse_value_list(const std::byte* at, const std::byte* end, uint32_t count, uint32_t participants,
+                            Value* values) {
+  uint32_t next_place = 0;  // participant and operation as one number, rising
+  for (uint32_t i = 0; i < count; ++i) {
     if (end - at < static_cast<ptrdiff_t>(sizeof(ValueHeader))) return ParseError::kOperationCut;
     const auto v = load<ValueHeader>(at);
     at += sizeof v;
     // Clients index by `operation` and copy by `value_length`: neither may leave its range, whoever sent this.
-    if (v.operation >= limits::kOperationsMax || (i != 0 && v.operation <= values[i - 1].operation)) {
+    const uint8_t participant = participants > 1 ? v.participant : uint8_t{0};
+    const uint32_t place = participant * limits::kOperationsMax + v.operation;
+    if (v.operation >= limits::kOperationsMax || participant >= participants || place < next_place) {
       return ParseError::kCode;
     }
+    next_place = place + 1;
     if (v.value_length > limits::kValueBytesMax) return ParseError::kValueLength;
     if (end - at < static_cast<ptrdiff_t>(v.value_length)) return ParseError::kOperationCut;
-    values[i] = {at, v.version, v.value_length, v.operation, v.present != 0};
+    if (values != nullptr) values[i] = {at, v.version, v.value_length, v.operation, v.present != 0, participant};
     at += v.value_length;
   }
   return at == end ? ParseError::kNone : ParseError::kTrailing;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "txn/wire/build.h"
+#include "txn/wire/commit.h"
 #include "txn/wire/parse.h"
 
 namespace txnic::test {
@@ -51,8 +52,12 @@ inline wire::ParseError parse_request(const Message& message) {
   const std::vector<std::byte> exact(message);
   wire::Header header;
   const wire::ParseError error = wire::parse_request_header(exact.data(), static_cast<uint32_t>(exact.size()), &header);
-  if (error != wire::ParseError::kNone || header.type != static_cast<uint8_t>(wire::Type::kExecute)) return error;
   std::array<wire::Operation, limits::kOperationsMax> operations;
+  if (error == wire::ParseError::kNone && header.type == static_cast<uint8_t>(wire::Type::kPrepare)) {
+    Participants participants;
+    return wire::parse_prepare(exact.data(), header, &participants, operations.data());
+  }
+  if (error != wire::ParseError::kNone || header.type != static_cast<uint8_t>(wire::Type::kExecute)) return error;
   return wire::parse_operations(exact.data(), header, operations.data());
 }
 
@@ -60,10 +65,22 @@ inline wire::ParseError parse_reply(const Message& message) {
   const std::vector<std::byte> exact(message);
   wire::Header header;
   const wire::ParseError error = wire::parse_reply_header(exact.data(), static_cast<uint32_t>(exact.size()), &header);
-  if (error != wire::ParseError::kNone || header.type != static_cast<uint8_t>(wire::Type::kExecuted)) return error;
   std::array<wire::Value, limits::kOperationsMax> values;
+  if (error == wire::ParseError::kNone && header.type == static_cast<uint8_t>(wire::Type::kPrepared)) {
+    uint32_t count = 0;
+    std::array<Version, limits::kParticipantsMax> versions;
+    return wire::parse_prepared(exact.data(), header, &count, versions.data(), values.data());
+  }
+  if (error != wire::ParseError::kNone || header.type != static_cast<uint8_t>(wire::Type::kExecuted)) return error;
   Version commit_version = 0;
   return wire::parse_values(exact.data(), header, &commit_version, values.data());
+}
+
+// As a participant parses what another one sent.
+inline wire::ParseError parse_peer(const Message& message) {
+  const std::vector<std::byte> exact(message);
+  wire::CommitMessage parsed;
+  return wire::parse_commit_message(exact.data(), static_cast<uint32_t>(exact.size()), &parsed);
 }
 
 }  // namespace txnic::test

@@ -110,7 +110,9 @@ const Row kHeaderRows[] = {
     {"type CLOSED, which only nodes send", [] { return execute_with<uint8_t>(3, 5); }, ParseError::kType},
     {"type EXECUTED, which only nodes send", [] { return execute_with<uint8_t>(3, 7); }, ParseError::kType},
     {"type ECHOED, which only nodes send", [] { return execute_with<uint8_t>(3, 9); }, ParseError::kType},
-    {"type 10", [] { return execute_with<uint8_t>(3, 10); }, ParseError::kType},
+    {"type PREPARED, which only nodes send", [] { return execute_with<uint8_t>(3, 11); }, ParseError::kType},
+    {"type VOTE, which only participants send", [] { return execute_with<uint8_t>(3, 16); }, ParseError::kType},
+    {"type 21", [] { return execute_with<uint8_t>(3, 21); }, ParseError::kType},
     {"type 255", [] { return execute_with<uint8_t>(3, 255); }, ParseError::kType},
     {"a newer version", [] { return newer_version(6); }, ParseError::kBadVersion},
     {"version 0", [] { return execute_with<uint8_t>(2, 0); }, ParseError::kBadVersion},
@@ -312,7 +314,7 @@ TEST(ParseError, EveryErrorHasItsOwnName) {
     names.insert(name);
   }
   EXPECT_EQ(names.size(), known);
-  EXPECT_EQ(known, 16u);
+  EXPECT_EQ(known, 17u);
 }
 
 TEST(Result, EveryResultHasItsOwnNameAndOnlyOutcomesAreRecorded) {
