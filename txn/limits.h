@@ -32,6 +32,15 @@ inline constexpr uint64_t kSessionIdleExpirySecondsDefault = 300;
 inline constexpr uint64_t kCookieLifetimeSeconds = 16; // a cookie is accepted for one to two lifetimes
 inline constexpr uint32_t kExpiryStepSessions = 4;     // sessions looked at for expiry in one idle step
 
+// ---- transactions over several shards, per worker -----------------------------------------------
+inline constexpr uint32_t kCommitTransactionsDefault = 1024;  // prepared, or decided and not acknowledged, or promised
+inline constexpr uint32_t kCommitLocksDefault = 16384;        // locks that they hold together
+inline constexpr uint32_t kPreparedBytesMax = 2048;           // redo of one participant's writes
+inline constexpr uint64_t kAskDelayNanoseconds = 20'000'000;  // before anything is asked for, or sent again, at first
+inline constexpr uint64_t kAskDelayMaxNanoseconds = 640'000'000;
+inline constexpr uint64_t kVoteKeepNanoseconds = 5'000'000'000;  // a vote for what is not prepared here
+inline constexpr uint32_t kCommitTimerStep = 8;                  // transactions looked at in one step of the timer
+
 // ---- loop ---------------------------------------------------------------------------------------
 inline constexpr uint32_t kHeldRepliesMax = 16384;     // answers waiting for the disk, per worker (power of two)
 inline constexpr uint64_t kWorkerStallMilliseconds = 1000;  // a worker silent for longer is reported

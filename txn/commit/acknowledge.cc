@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The coordinator may forget a decision when every participant has it durably.
+#include "txn/commit/machine.h"
+
+namespace txnic::commit {
+
+void Machine::on_acknowledge(const wire::CommitMessage& m) {
+  Transaction* const t = table_.find(m.id, m.shard);
+  if (t == nullptr || t->participants != m.participants || !t->decided()) return;
+  t->acknowledged |= 1u << m.sender;
+  try_end(*t);
+}
+
+void Machine::try_end(Transaction& t) {
+  if (!t.durable || (t.acknowledged | 1) != t.participants.all()) return;
+  if (!t.ended) {
+    Lsn lsn = 0;
+    if (!node_->append(Record::kEnd, t, &lsn)) return;  // the timer tries again
+    t.ended = true;
+    ++counters_.ended;
+  }
+  retire(t);
+}
+
+// Durable and over: from here on the window knows the outcome. Without a session there is no window, and the outcome
+// stays here as a promise until it is below the watermark (COMMIT 9).
+void Machine::retire(Transaction& t) {
+  if (node_->remember(t) || node_->past(t.id, t.shard) == Past::kForgotten) table_.erase(&t);
+}
+
+}  // namespace txnic::commit

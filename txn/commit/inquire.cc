@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A participant in doubt asks the coordinator, and after a while the other participants (COMMIT 2, 11, 24).
+#include "txn/commit/machine.h"
+
+namespace txnic::commit {
+
+void Machine::on_inquire(const wire::CommitMessage& m, TimeNs now) {
+  if (m.participants.coordinator() == m.shard) {
+    inquire_coordinator(m, now);
+  } else {
+    inquire_participant(m, now);
+  }
+}
+
+void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
+  Transaction* const t = table_.find(m.id, m.shard);
+  if (t == nullptr) {
+    switch (node_->past(m.id, m.shard)) {
+      case Past::kNothing: promise(nullptr, m, now); return;
+      case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
+      // Forgotten: a commit would have outlived this participant's doubt (COMMIT 11).
+      default: reply(m, wire::Type::kDecision, Result::kConflict, wire::Vote::kYes); return;
+    }
+  }
+  if (t->participants != m.participants) {
+    // The id is bound to another list here: with this one it will never be committed.
+    ++counters_.differed;
+    if (t->durable) reply(m, wire::Type::kDecision, Result::kBadRequest, wire::Vote::kYes);
+    return;
+  }
+  switch (t->state) {
+    case State::kUnknown: promise(t, m, now); return;
+    case State::kPrepared: return;  // undecided: we ask by ourselves
+    default:
+      if (t->durable) send_decision(*t, m.sender);
+  }
+}
+
+// Any outcome is adopted by the one who asks; what we have not prepared we promise never to, and answer when asked
+// again. In doubt ourselves, or having forgotten, we say nothing: that is not "never".
+void Machine::inquire_participant(const wire::CommitMessage& m, TimeNs now) {
+  Transaction* const t = table_.find(m.id, m.shard);
+  if (t == nullptr) {
+    switch (node_->past(m.id, m.shard)) {
+      case Past::kNothing: promise(nullptr, m, now); return;
+      case Past::kForgotten: return;
+      case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
+      case Past::kAborted: reply(m, wire::Type::kDecision, Result::kConflict, wire::Vote::kYes); return;
+    }
+    return;
+  }
+  if (t->participants != m.participants) {
+    ++counters_.differed;
+    return;
+  }
+  switch (t->state) {
+    case State::kUnknown: promise(t, m, now); return;
+    case State::kPrepared: return;
+    default:
+      if (t->durable) send_decision(*t, m.sender);
+  }
+}
+
+}  // namespace txnic::commit

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two-phase commit at the shards of one worker, as participant and as coordinator. Pure: messages and the time are
+// passed in, memory is given at init, and node.h is all that it asks for. Not thread-safe: one owner.
+//
+// What it promises, whatever is lost, doubled, delayed or reordered, and whoever crashes between any two steps:
+// - all participants commit or none does;
+// - a commit is answered when it is certain, an abort when it is durable, and neither ever turns into the other;
+// - a transaction's locks go when it is decided, and never by a timer.
+// Each step has its file, see README.md.
+#pragma once
+
+#include "txn/commit/node.h"
+#include "txn/commit/transaction_table.h"
+
+namespace txnic::commit {
+
+struct MachineConfig {
+  uint32_t incarnation = 1;
+  uint32_t transactions = limits::kCommitTransactionsDefault;
+  uint32_t locks = limits::kCommitLocksDefault;
+  TimeNs ask_delay_ns = limits::kAskDelayNanoseconds;
+  TimeNs ask_delay_max_ns = limits::kAskDelayMaxNanoseconds;
+  TimeNs vote_keep_ns = limits::kVoteKeepNanoseconds;
+};
+
+// A participant's part of a transaction, evaluated. What the spans point to is copied.
+struct PrepareRequest {
+  TransactionId id;
+  ShardId shard = 0;
+  Participants participants;
+  Client client;
+  Result verdict = Result::kCommitted;  // of the evaluation; anything else is a no
+  uint8_t detail = 0;
+  std::span<const Lock> locks;  // each key once, with the stronger mode
+  Bytes redo;                   // at most kPreparedBytesMax
+  Version version = 0;          // reserved; 0: nothing is written
+  Bytes values;                 // as in a VOTE, at most what fits one
+  uint8_t value_count = 0;
+};
+
+// What became of a copy of a PREPARE. But for kTaken the client gets a refusal, which is no outcome.
+enum class PrepareAnswer : uint8_t {
+  kNew,        // seen(): not known here, evaluate it
+  kTaken,      // what is to be said has been said, or will be
+  kFinished,   // the window has the outcome; the coordinator's front answers from it
+  kForgotten,  // below the watermark: OLD_SEQUENCE
+  kDiffers,    // the id is bound to another list of participants: BAD_REQUEST (COMMIT 7)
+  kFull,       // no room for a transaction or its locks: BUSY
+  kLogFull,    // BUSY
+};
+
+// A transaction as recovery found it: the last record about it, and the PREPARE record's content if it was prepared.
+struct Restored {
+  State state = State::kUnknown;
+  Result result = Result::kCommitted;  // kAborted: why
+  uint8_t detail = 0;
+  PrepareRequest prepared;  // always: id, shard, participants; the rest with State::kPrepared
+};
+
+struct MachineCounters {
+  uint64_t prepared = 0, refused = 0;       // as participant
+  uint64_t committed = 0, aborted = 0;      // as participant
+  uint64_t decided_commit = 0, decided_abort = 0, ended = 0;  // as coordinator
+  uint64_t promises = 0;                    // aborts of what was not prepared here
+  uint64_t asked = 0, inquired = 0, decisions_repeated = 0;
+  uint64_t full = 0;                        // messages dropped for lack of a slot: sent again by their senders
+  uint64_t differed = 0;                    // named another list of participants than the id is bound to
+  uint64_t contradictions = 0;              // a decision against a durable one: never overwritten, an alarm
+};
+
+class Machine {
+ public:
+  static size_t memory_bytes(const MachineConfig& config);
+  // `memory`: memory_bytes(config), 64-aligned. It and `node` outlive the machine.
+  void init(const MachineConfig& config, MutableBytes memory, Node* node);
+
+  // ---- prepare.cc: a copy of a PREPARE. seen() first; with kNew evaluate and call prepare().
+  PrepareAnswer seen(const TransactionId& id, ShardId shard, const Participants& participants, const Client& client,
+                     TimeNs now);
+  PrepareAnswer prepare(const PrepareRequest& request, TimeNs now);
+  // ---- a message of another participant, for a shard of this worker
+  void on_message(const wire::CommitMessage& m, TimeNs now);
+  // ---- durable.cc: the log is durable up to here
+  void on_durable(Lsn durable, TimeNs now);
+  // ---- timers.cc: one bounded step. Answers how much was done.
+  uint32_t on_timer(TimeNs now);
+  // ---- restore.cc: before anything is served. False: no room, or two prepared transactions lock the same key.
+  bool restore(const Restored& restored, TimeNs now);
+
+  // Locks that transactions of one shard must respect.
+  const LockTable& locks() const { return locks_; }
+  // The machine keeps this transaction: its window entry must stay (COMMIT 9).
+  bool knows(const TransactionId& id, ShardId shard) { return table_.find(id, shard) != nullptr; }
+  uint32_t size() const { return table_.size(); }
+  const MachineCounters& counters() const { return counters_; }
+  // For checkpoints and the operator: calls each(transaction) for what must survive a restart.
+  template <class Each>
+  void for_each(Each&& each) {
+    for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
+      const Transaction& t = table_.at(slot);
+      if (t.in_use && t.state != State::kUnknown) each(t);
+    }
+  }
+
+ private:
+  struct Awaited {  // a record that is not durable yet
+    Lsn lsn;
+    uint32_t slot;
+    uint32_t generation;
+    State state;  // that it makes durable
+  };
+
+  // machine.cc
+  Transaction* find_or_insert(const wire::CommitMessage& m, TimeNs now);
+  bool log(Record record, Transaction& t);
+  bool abort(Transaction& t, Result result, uint8_t detail);
+  bool keep_values(Transaction& t, uint32_t participant, Version version, Bytes values, uint8_t count);
+  void wait(Transaction& t, TimeNs now);
+  void send(const Transaction& t, wire::Type type, uint32_t to);
+  void send_vote(const Transaction& t);
+  void send_decision(const Transaction& t, uint32_t to);
+  void reply(const wire::CommitMessage& m, wire::Type type, Result result, wire::Vote vote);
+  // prepare.cc
+  void refuse(Transaction& t, Result result, uint8_t detail);
+  // vote.cc
+  void on_vote(const wire::CommitMessage& m, TimeNs now);
+  void try_decide(Transaction& t);
+  void decide_abort(Transaction& t);
+  void decide_commit(Transaction& t);
+  // decision.cc
+  void on_decision(const wire::CommitMessage& m, TimeNs now);
+  void carry_out(Transaction& t, const wire::CommitMessage& m);
+  // acknowledge.cc
+  void on_acknowledge(const wire::CommitMessage& m);
+  void try_end(Transaction& t);
+  void retire(Transaction& t);
+  // ask.cc
+  void on_ask(const wire::CommitMessage& m, TimeNs now);
+  void promise(Transaction* t, const wire::CommitMessage& m, TimeNs now);
+  // inquire.cc
+  void on_inquire(const wire::CommitMessage& m, TimeNs now);
+  void inquire_coordinator(const wire::CommitMessage& m, TimeNs now);
+  void inquire_participant(const wire::CommitMessage& m, TimeNs now);
+  // durable.cc
+  void prepared_is_durable(Transaction& t, TimeNs now);
+  void commit_is_durable(Transaction& t, TimeNs now);
+  void abort_is_durable(Transaction& t, TimeNs now);
+  // timers.cc
+  void on_due(Transaction& t, TimeNs now);
+
+  MachineConfig config_;
+  Node* node_ = nullptr;
+  TransactionTable table_;
+  LockTable locks_;
+  MachineCounters counters_;
+  // Records on their way to the disk, in log order. At most two of a transaction: its PREPARE and its end.
+  Awaited* awaited_ = nullptr;
+  uint32_t awaited_mask_ = 0, awaited_head_ = 0, awaited_tail_ = 0;
+  uint32_t timer_cursor_ = 0;
+};
+
+}  // namespace txnic::commit
