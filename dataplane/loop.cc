@@ -49,7 +49,7 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
       filter_{byte_swap(options.address), options.base_port, static_cast<uint16_t>(workers_)},
       clock_(clock),
       exchange_(exchange),
-      transmitter_(index, ports, exchange, &gate_, &counters_),
+      transmitter_(index, ports, exchange, &gate_, &counters_, options.transmit_patience_milliseconds * 1'000'000ull),
       outgoing_(workers_) {
   assert(options.burst >= 1 && options.burst <= limits::kBurstMax);
   for (uint32_t i = 0; i < ports.size(); ++i) {

@@ -34,6 +34,7 @@ struct DataplaneOptions {
   ChecksumPolicy checksum = ChecksumPolicy::kAuto;
   Idle idle = Idle::kPoll;
   uint32_t held_packets_max = limits::kHeldRepliesMax;  // of one worker's mode at once: sizes the packet pools
+  uint32_t transmit_patience_milliseconds = 100;  // a ring that takes nothing for so long has no reader: drop
   uint32_t drain_milliseconds = 2000;                   // at a clean stop, for what is held or under way
 };
 

@@ -9,8 +9,13 @@
 namespace txnic::dataplane {
 
 Transmitter::Transmitter(uint32_t worker, std::span<const Port> ports, Exchange* exchange, PollGate* gate,
-                         WorkerCounters* counters)
-    : worker_(worker), exchange_(exchange), gate_(gate), counters_(counters), lanes_(kPortsMax) {
+                         WorkerCounters* counters, TimeNs patience_ns)
+    : worker_(worker),
+      exchange_(exchange),
+      gate_(gate),
+      counters_(counters),
+      patience_ns_(patience_ns),
+      lanes_(kPortsMax) {
   const uint32_t workers = exchange->workers();
   for (uint32_t i = 0; i < ports.size(); ++i) {
     const Port& port = ports[i];
@@ -55,7 +60,7 @@ void Transmitter::watch(uint16_t port, TimeNs now) {
   Lane& lane = lanes_[port];
   if (lane.stuck_since_ns == 0) {
     lane.stuck_since_ns = std::max<TimeNs>(now, 1);
-  } else if (now - lane.stuck_since_ns > kTransmitPatienceNs) {
+  } else if (now - lane.stuck_since_ns > patience_ns_) {
     drop_waiting(port);
   }
 }

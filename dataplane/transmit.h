@@ -19,7 +19,6 @@
 namespace txnic::dataplane {
 
 inline constexpr uint32_t kTransmitBacklogMax = 1024;  // packets waiting for one port's ring
-inline constexpr TimeNs kTransmitPatienceNs = 100'000'000;  // a ring that takes nothing for so long has no reader
 
 // Which worker serves queue `queue` of the `port_index`th port. With fewer queues than workers, several ports spread
 // over the workers.
@@ -30,7 +29,7 @@ inline uint32_t queue_owner(uint32_t port_index, uint32_t queue, uint32_t queues
 class Transmitter {
  public:
   Transmitter(uint32_t worker, std::span<const Port> ports, Exchange* exchange, PollGate* gate,
-              WorkerCounters* counters);
+              WorkerCounters* counters, TimeNs patience_ns);
 
   // Takes the packet. `port` is a port id.
   void send(uint16_t port, rte_mbuf* packet) {
@@ -83,6 +82,7 @@ class Transmitter {
   Exchange* exchange_;
   PollGate* gate_;
   WorkerCounters* counters_;
+  const TimeNs patience_ns_;  // with a ring that takes nothing
   uint32_t waiting_ports_ = 0;
   std::vector<uint16_t> port_ids_;
   std::vector<Lane> lanes_;  // by port id

@@ -7,6 +7,7 @@
 
 #include "dataplane/modes/registry.h"
 #include "dataplane/statistics.h"
+#include "dataplane/transmit.h"
 #include "tests/unit/dataplane/link_fixture.h"
 #include "txn/wire/header.h"
 
@@ -251,6 +252,19 @@ TEST_F(Plane, APeerThatDoesNotReceive) {
   const Totals totals = stop();
   EXPECT_GT(totals.ports[0].tx_dropped, 0u);
   EXPECT_EQ(totals.ended[reason::kOther], 0u);
+}
+
+// What the ring does not take at once waits: a group of the log answers more packets than a ring holds.
+TEST_F(Plane, APeerThatReceivesLate) {
+  DataplaneOptions options;
+  options.transmit_patience_milliseconds = 60'000;
+  start("echo", options);
+  constexpr size_t kPackets = kTransmitBacklogMax;  // many times what the link's ring holds
+  ASSERT_TRUE(wire_->send(std::vector<Frame>(kPackets, for_worker(0, echo_message(48))), true));
+  ASSERT_TRUE(test::eventually([&] { return read_totals(*plane_).received == kPackets; }));
+  EXPECT_LT(read_totals(*plane_).ports[0].tx_packets, kPackets);
+  EXPECT_TRUE(wire_->gather_until(kPackets));
+  EXPECT_EQ(stop().ports[0].tx_dropped, 0u);
 }
 
 TEST_F(Plane, AFrameInSeveralBuffers) {
