@@ -13,11 +13,12 @@ using log::WriteState;
 // An open file. It is detached when the disk crashes or goes: then nothing that it does has an effect.
 class TestDisk::OpenFile final : public log::LogFile {
  public:
-  OpenFile(TestDisk* disk, std::shared_ptr<File> file) : disk_(disk), file_(std::move(file)) {}
+  OpenFile(TestDisk* disk, std::shared_ptr<File> file, uint64_t number)
+      : disk_(disk), file_(std::move(file)), number_(number) {}
   ~OpenFile() override {
     if (disk_ == nullptr) return;
     const std::lock_guard lock(disk_->mutex_);
-    disk_->open_files_.erase(this);
+    disk_->open_files_.erase(number_);
     // A real file waits for its write here; whether it arrives is up to the disk.
     if (in_flight_ && !disk_->dead_) arrive();
   }
@@ -34,7 +35,11 @@ class TestDisk::OpenFile final : public log::LogFile {
     offset_ = offset;
     data_.assign(data, data + length);
     in_flight_ = true;
-    polls_left_ = 1 + disk_->draw(std::max(disk_->latency_polls_, 1u));
+    if (disk_->clock_ == nullptr) {
+      polls_left_ = 1 + disk_->draw(std::max(disk_->latency_polls_, 1u));
+    } else {
+      due_ns_ = *disk_->clock_ + disk_->shortest_ns_ + disk_->draw(disk_->longest_ns_ - disk_->shortest_ns_ + 1);
+    }
     return 0;
   }
 
@@ -46,13 +51,10 @@ class TestDisk::OpenFile final : public log::LogFile {
       return WriteState::kFailed;
     }
     const std::lock_guard lock(disk_->mutex_);
-    if (disk_->dead_ || disk_->slow_ || --polls_left_ > 0) {
-      polls_left_ = std::max<uint64_t>(polls_left_, 1);
-      return WriteState::kInFlight;
-    }
+    if (disk_->dead_ || disk_->slow_ || !is_due()) return WriteState::kInFlight;
     in_flight_ = false;
     arrive();
-    if (disk_->sync_error_ != 0) {
+    if (disk_->sync_error_ != 0 && !disk_->lies_.hides_sync_errors) {
       error_ = disk_->sync_error_;
       return WriteState::kFailed;
     }
@@ -64,8 +66,17 @@ class TestDisk::OpenFile final : public log::LogFile {
 
  private:
   friend class TestDisk;
+  bool is_due() {
+    if (disk_->clock_ != nullptr) return *disk_->clock_ >= due_ns_;
+    if (polls_left_ > 1) return --polls_left_, false;
+    return true;
+  }
+
   // The write reaches the disk; it is durable if syncs work.
   void arrive() {
+    if (disk_->sync_error_ != 0 && disk_->lies_.hides_sync_errors)
+      return write_sectors(&file_->current, offset_, data_);
+    if (disk_->lies_.acknowledges_early) return disk_->write_cached(file_.get(), offset_, data_);
     if (disk_->sync_error_ == 0 && file_->dirty.empty()) {  // the usual case, without the detour
       write_sectors(&file_->current, offset_, data_);
       write_sectors(&file_->durable, offset_, data_);
@@ -77,6 +88,8 @@ class TestDisk::OpenFile final : public log::LogFile {
 
   TestDisk* disk_;
   std::shared_ptr<File> file_;
+  const uint64_t number_;
+  TimeNs due_ns_ = 0;
   bool in_flight_ = false;
   uint64_t offset_ = 0;
   uint64_t polls_left_ = 0;
@@ -141,7 +154,7 @@ void TestDisk::tear(File* file, uint64_t offset, Bytes data) {
 }
 
 void TestDisk::detach_all() {
-  for (OpenFile* file : open_files_) file->disk_ = nullptr;
+  for (const auto& [number, file] : open_files_) file->disk_ = nullptr;
   open_files_.clear();
   locked_ = false;
   dead_ = false;
@@ -159,7 +172,7 @@ void TestDisk::crash() {
       tear(file.get(), at, Bytes(cached.data() + at, std::min<uint64_t>(kSectorBytes, cached.size() - at)));
     }
   }
-  for (OpenFile* open : open_files_) {
+  for (const auto& [number, open] : open_files_) {
     if (open->in_flight_) tear(open->file_.get(), open->offset_, open->data_);
   }
   for (const auto& [name, file] : files_) {
@@ -171,7 +184,7 @@ void TestDisk::crash() {
 
 void TestDisk::kill() {
   const std::lock_guard lock(mutex_);
-  for (OpenFile* open : open_files_) {
+  for (const auto& [number, open] : open_files_) {
     if (open->in_flight_ && draw(2) == 0) write_cached(open->file_.get(), open->offset_, open->data_);
   }
   detach_all();
@@ -191,8 +204,17 @@ Errno TestDisk::begin_operation(bool* effect) {
   return 0;
 }
 
-// ---- looking
-// ----------------------------------------------------------------------------------------------------------
+// ---- looking --------------------------------------------------------------------------------------------------------
+
+TimeNs TestDisk::next_due() const {
+  const std::lock_guard lock(mutex_);
+  TimeNs due = ~TimeNs{0};
+  if (slow_ || dead_) return due;
+  for (const auto& [number, open] : open_files_) {
+    if (open->in_flight_) due = std::min(due, open->due_ns_);
+  }
+  return due;
+}
 
 std::vector<std::byte> TestDisk::contents(const std::string& name) const {
   const std::lock_guard lock(mutex_);
@@ -239,8 +261,7 @@ void TestDisk::restore(const Snapshot& snapshot) {
   }
 }
 
-// ---- Disk
-// -------------------------------------------------------------------------------------------------------------
+// ---- Disk -----------------------------------------------------------------------------------------------------------
 
 Errno TestDisk::lock() {
   const std::lock_guard lock(mutex_);
@@ -357,8 +378,8 @@ Errno TestDisk::open(const std::string& name, std::unique_ptr<log::LogFile>* fil
   const auto found = files_.find(name);
   if (found == files_.end()) return ENOENT;
   if (dead_) return EIO;
-  auto opened = std::make_unique<OpenFile>(this, found->second);
-  open_files_.insert(opened.get());
+  auto opened = std::make_unique<OpenFile>(this, found->second, ++openings_);
+  open_files_.emplace(openings_, opened.get());
   *file = std::move(opened);
   return 0;
 }

@@ -23,8 +23,20 @@ class TestDisk final : public log::Disk {
   // ---- what a test turns
   void set_slow(bool slow) { slow_ = slow; }                    // begun writes stay in flight
   void set_latency(uint32_t polls) { latency_polls_ = polls; }  // a write takes 1 to `polls` polls; 1: done at the next
-  void set_full(bool full) { full_ = full; }                    // nothing can be made or extended: ENOSPC
-  void fail_syncs(log::Errno error) { sync_error_ = error; }    // of asynchronous writes; 0: they work
+  // Simulated time instead of polls: a write is done between `shortest` and `longest` after it began, by `*clock`,
+  // which the caller moves on and keeps.
+  void set_clock(const TimeNs* clock, TimeNs shortest, TimeNs longest) {
+    clock_ = clock, shortest_ns_ = shortest, longest_ns_ = longest;
+  }
+  TimeNs next_due() const;  // when the next write in flight is done; UINT64_MAX: none, or set_slow()
+  // Ways in which a disk, or who uses it, may break its promises: for tests that prove that this would be noticed.
+  struct Lies {
+    bool acknowledges_early = false;  // a write is done when it is in the cache
+    bool hides_sync_errors = false;   // as a sync that is tried again "succeeds": the pages that failed are gone
+  };
+  void set_lies(const Lies& lies) { lies_ = lies; }
+  void set_full(bool full) { full_ = full; }                            // nothing can be made or extended: ENOSPC
+  void fail_syncs(log::Errno error) { sync_error_ = error; }            // of asynchronous writes; 0: they work
   void fail_operations(log::Errno error) { operation_error_ = error; }  // of the blocking half
   // The process dies in the middle of the n-th operation from now that changes the disk (0: not planned). From then
   // on everything fails, until crash() or kill().
@@ -86,12 +98,16 @@ class TestDisk final : public log::Disk {
   mutable std::mutex mutex_;
   std::mt19937_64 random_;
   std::map<std::string, std::shared_ptr<File>> files_;
-  std::set<OpenFile*> open_files_;
+  std::map<uint64_t, OpenFile*> open_files_;  // by number of opening: never by address, one seed is one run
+  uint64_t openings_ = 0;
   bool locked_ = false;
   bool slow_ = false;
   bool full_ = false;
   bool dead_ = false;
   uint32_t latency_polls_ = 1;
+  const TimeNs* clock_ = nullptr;
+  TimeNs shortest_ns_ = 0, longest_ns_ = 0;
+  Lies lies_;
   log::Errno sync_error_ = 0;
   log::Errno operation_error_ = 0;
   uint64_t operations_left_ = 0;
