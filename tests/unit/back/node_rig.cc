@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/unit/back/node_rig.h"
 
-#include "host/log/tbb_parallel_for.h"
+#include <algorithm>
 
 namespace txnic::test {
 
@@ -14,7 +14,6 @@ void NodeRig::die() {
   workers_.clear();
   keeper_.reset();
   shards_.clear();
-  shard_memory_.clear();
   held_.clear();
 }
 
@@ -25,17 +24,21 @@ bool NodeRig::start(uint32_t workers, TimeNs now) {
   shard_memory_.resize(config_.shards);
   for (uint32_t s = 0; s < config_.shards; ++s) {
     shards_.push_back(std::make_unique<storage::Shard>());
-    if (!shards_[s]->init(shard_memory_[s].make(config_.shard_bytes), {&table_, 1}, 0, first_version(incarnation_))) {
+    if (!shards_[s]->init(shard_memory_[s].make(config_.shard_bytes), config_.tables, 0, shard_version())) {
       error = "shard memory";
       return false;
     }
   }
   workers_ = std::vector<Worker>(workers);
   for (uint32_t s = 0; s < config_.shards; ++s) workers_[s % workers].shards.push_back(shards_[s].get());
-  for (Worker& worker : workers_) {
-    const SessionLimits limits{
-        .sessions = config_.sessions, .window = config_.window, .shards = static_cast<uint32_t>(worker.shards.size())};
-    worker.sessions.init(limits, worker.session_memory.make(SessionTable::memory_bytes(limits)));
+  if (session_memory_.size() < workers) session_memory_.resize(workers);
+  for (uint32_t w = 0; w < workers; ++w) {
+    Worker& worker = workers_[w];
+    const SessionLimits limits{.sessions = config_.sessions,
+                               .window = config_.window,
+                               .shards = std::max(static_cast<uint32_t>(worker.shards.size()), 1u),
+                               .idle_expiry_ns = config_.idle_expiry_ns};
+    worker.sessions.init(limits, session_memory_[w].make_zeroed(SessionTable::memory_bytes(limits)));
   }
   if (durable && !recover(workers, now)) {
     workers_.clear();
@@ -55,7 +58,8 @@ bool NodeRig::recover(uint32_t workers, TimeNs now) {
   options.parallel_for = [](size_t count, const std::function<void(size_t)>& body) {
     for (size_t i = 0; i < count; ++i) body(i);
   };
-  report_ = log::recover(*disk_, options, &state);
+  RigSink sink(config_.switches, &state, config_.shards);
+  report_ = log::recover(*disk_, options, &sink);
   error = report_.error + state.why_stopped();
   if (!report_.ok) return false;
   log::KeeperConfig keeper;
@@ -63,7 +67,11 @@ bool NodeRig::recover(uint32_t workers, TimeNs now) {
   keeper.worker_count = workers;
   keeper.segment_bytes = config_.segment_bytes;
   keeper.part_buffer_bytes = 64 << 10;
-  keeper.random = [n = config_.seed + incarnation_]() mutable { return n = n * 6364136223846793005ull + 1442695ull; };
+  keeper.checkpoint_log_bytes = config_.checkpoint_log_bytes;
+  const uint64_t seed = config_.switches.segments_share_a_seed ? 0 : config_.seed + incarnation_;
+  keeper.random = [same = config_.switches.segments_share_a_seed, n = seed]() mutable {
+    return same ? 1 : n = n * 6364136223846793005ull + 1442695ull;
+  };
   keeper_ = std::make_unique<log::Keeper>(*disk_, keeper);
   if (!keeper_->start(report_, &error)) {
     keeper_.reset();
@@ -86,9 +94,9 @@ void NodeRig::build(uint32_t workers) {
       log.group_bytes = 64 << 10;
       worker.log = std::make_unique<log::WorkerLog>(log, keeper_.get(), incarnation_);
     }
-    const back::HostBackConfig back{w, workers, config_.durability, first_version(incarnation_)};
-    worker.back = std::make_unique<back::HostBack>(back, std::span(&table_, 1), worker.shards, worker.log.get(),
-                                                   keeper_.get(), &worker.sessions);
+    const back::HostBackConfig back{w, workers, config_.durability, shard_version()};
+    worker.back = std::make_unique<RigBack>(&config_.switches, back, std::span<const storage::Table>(config_.tables),
+                                            worker.shards, worker.log.get(), keeper_.get(), &worker.sessions);
     offload::FrontConfig front;
     front.worker = w;
     front.worker_count = workers;
@@ -131,7 +139,7 @@ void NodeRig::settle(offload::Action action, uint32_t to_worker, uint32_t reply_
   }
 }
 
-void NodeRig::run_worker(uint32_t w, TimeNs now) {
+void NodeRig::step_worker(uint32_t w, TimeNs now) {
   Worker& worker = workers_[w];
   std::array<offload::Request, limits::kBurstMax> burst;
   std::array<Message*, limits::kBurstMax> messages;
@@ -140,6 +148,7 @@ void NodeRig::run_worker(uint32_t w, TimeNs now) {
     messages[count] = worker.inbox.front().release();
     worker.inbox.pop_front();
     Message& message = *messages[count];
+    if (config_.switches.ignores_stamps) freshen_stamp(worker, message);
     burst[count] = {.message = message.bytes.data(),
                     .handle = &message,
                     .from = message.from,
@@ -148,6 +157,7 @@ void NodeRig::run_worker(uint32_t w, TimeNs now) {
                     .is_passed = message.is_passed};
   }
   worker.front->step({burst.data(), count}, now);
+  if (config_.switches.executes_duplicates || config_.switches.forgets_aborts) break_window(worker);
   for (uint32_t i = 0; i < count; ++i) {
     settle(burst[i].action, burst[i].to_worker, burst[i].reply_length, messages[i]);
   }
@@ -162,8 +172,89 @@ void NodeRig::run_worker(uint32_t w, TimeNs now) {
 }
 
 void NodeRig::step(TimeNs now) {
-  for (uint32_t w = 0; w < worker_count(); ++w) run_worker(w, now);
+  for (uint32_t w = 0; w < worker_count(); ++w) step_worker(w, now);
   if (keeper_ != nullptr) keeper_->step(now);
+}
+
+bool NodeRig::has_messages() const {
+  for (const Worker& worker : workers_) {
+    if (!worker.inbox.empty()) return true;
+  }
+  return false;
+}
+
+bool NodeRig::has_records() const {
+  for (const Worker& worker : workers_) {
+    if (worker.front->held() != 0 || !worker.back->quiet()) return true;
+  }
+  return false;
+}
+
+// ---- switches -------------------------------------------------------------------------------------------------------
+
+void NodeRig::break_window(Worker& worker) const {
+  const SessionLimits& limits = worker.sessions.configured();
+  for (uint32_t slot = 0; slot < worker.sessions.capacity(); ++slot) {
+    const Session* const session = worker.sessions.at(slot);
+    if (session == nullptr) continue;
+    for (uint32_t i = 0; i < limits.shards * limits.window; ++i) {
+      Outcome& outcome = worker.sessions.entry(session, i / limits.window, i % limits.window);
+      if (config_.switches.executes_duplicates || outcome.result() != Result::kCommitted) outcome = Outcome{};
+    }
+  }
+}
+
+void NodeRig::freshen_stamp(Worker& worker, Message& message) const {
+  if (message.length < wire::kHeaderBytes) return;
+  wire::Header header = wire::read_header(message.bytes.data());
+  if (header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+  const Session* const session = worker.sessions.find(header.session);
+  if (session == nullptr) return;
+  header.stamp = session->stamp;
+  wire::write_header(message.bytes.data(), header);
+}
+
+// ---- looking --------------------------------------------------------------------------------------------------------
+
+std::vector<NodeRig::Row> NodeRig::rows() const {
+  std::vector<Row> rows;
+  for (size_t s = 0; s < shards_.size(); ++s) {
+    uint64_t cursor = 0;
+    const auto take = [&](const storage::Record& record) {
+      const std::byte* const key = record.key();
+      const std::byte* const value = record.value();
+      rows.push_back({static_cast<ShardId>(s),
+                      record.table,
+                      {key, key + record.key_length},
+                      {value, value + record.value_length},
+                      record.version});
+    };
+    while (shards_[s]->scan(&cursor, 64, take)) {
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(a.shard, a.table, a.key) < std::tie(b.shard, b.table, b.key);
+  });
+  return rows;
+}
+
+std::vector<NodeRig::Entry> NodeRig::windows() const {
+  std::vector<Entry> entries;
+  for (uint32_t w = 0; w < worker_count(); ++w) {
+    const SessionTable& table = workers_[w].sessions;
+    const SessionLimits& limits = table.configured();
+    for (uint32_t slot = 0; slot < table.capacity(); ++slot) {
+      const Session* const session = table.at(slot);
+      if (session == nullptr) continue;
+      for (uint32_t i = 0; i < limits.shards * limits.window; ++i) {
+        const Outcome& outcome = table.entry(session, i / limits.window, i % limits.window);
+        const uint64_t shard = i / limits.window * worker_count() + w;
+        if (outcome.key != 0) entries.push_back({session->id, shard, outcome.key, outcome.version});
+      }
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 bool NodeRig::log_failed() const {

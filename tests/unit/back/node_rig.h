@@ -9,10 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "host/back/host_back.h"
-#include "host/back/recovered_state.h"
 #include "offload/front.h"
 #include "tests/support/test_disk.h"
+#include "tests/unit/back/rig_back.h"
 
 namespace txnic::test {
 
@@ -24,6 +23,10 @@ struct RigConfig {
   uint64_t shard_bytes = 1u << 20;
   uint64_t segment_bytes = 256u << 10;
   uint64_t seed = 1;
+  std::vector<storage::Table> tables = {{1, 1000}};
+  TimeNs idle_expiry_ns = limits::kSessionIdleExpirySecondsDefault * 1'000'000'000ull;
+  uint64_t checkpoint_log_bytes = 0;
+  RigSwitches switches;
 };
 
 class NodeRig {
@@ -43,6 +46,14 @@ class NodeRig {
   void deliver(uint32_t worker, Endpoint from, std::vector<std::byte> message);
   // One loop iteration of each worker, and one step of the keeper.
   void step(TimeNs now);
+  // The same in pieces, in whatever order the caller likes.
+  void step_worker(uint32_t worker, TimeNs now);
+  bool step_keeper(TimeNs now) { return keeper_ != nullptr && keeper_->step(now); }
+  // What there is to do soon: messages to read; records to write or answers that wait; a checkpoint that runs.
+  bool has_messages() const;
+  bool has_records() const;
+  uint32_t held() const { return static_cast<uint32_t>(held_.size()); }
+  bool checkpoint_running() const { return keeper_ != nullptr && keeper_->checkpoint_running(); }
   bool begin_checkpoint() { return keeper_ != nullptr && keeper_->begin_checkpoint(); }
 
   uint32_t worker_count() const { return static_cast<uint32_t>(workers_.size()); }
@@ -50,19 +61,41 @@ class NodeRig {
   const log::RecoveryReport& report() const { return report_; }
   uint64_t checkpoints() const { return keeper_ == nullptr ? 0 : keeper_->statistics().checkpoints; }
   bool log_failed() const;
+  uint32_t incarnation() const { return incarnation_; }
+
+  // What the node holds, in an order of its own: two recoveries of one disk are equal in it.
+  struct Row {
+    ShardId shard;
+    TableId table;
+    std::vector<std::byte> key, value;
+    Version version;
+    friend bool operator==(const Row&, const Row&) = default;
+  };
+  std::vector<Row> rows() const;
+  // Every session's window entries on every shard: (session, shard, Outcome::key, version), ascending.
+  using Entry = std::array<uint64_t, 4>;
+  std::vector<Entry> windows() const;
 
   std::string error;
 
  private:
-  using Front = offload::Front<back::HostBack>;
+  using Front = offload::Front<RigBack>;
   struct alignas(64) Line {
     std::byte bytes[64];
   };
   struct Memory {
-    std::vector<Line> lines;
+    std::unique_ptr<Line[]> lines;
+    size_t count = 0;
+    // The same memory again after a restart, with what was in it.
     MutableBytes make(size_t bytes) {
-      lines.assign((bytes + 63) / 64, Line{});
-      return {lines.front().bytes, lines.size() * 64};
+      const size_t wanted = (bytes + sizeof(Line) - 1) / sizeof(Line);
+      if (count < wanted) lines.reset(new Line[wanted]), count = wanted;
+      return {lines[0].bytes, wanted * sizeof(Line)};
+    }
+    MutableBytes make_zeroed(size_t bytes) {
+      const MutableBytes memory = make(bytes);
+      std::memset(memory.data(), 0, memory.size());
+      return memory;
     }
   };
   struct Message {
@@ -72,26 +105,26 @@ class NodeRig {
     bool is_passed = false;
   };
   struct Worker {
-    Memory session_memory;
     SessionTable sessions;
     std::vector<storage::Shard*> shards;
     std::unique_ptr<log::WorkerLog> log;
-    std::unique_ptr<back::HostBack> back;
+    std::unique_ptr<RigBack> back;
     std::unique_ptr<Front> front;
     std::deque<std::unique_ptr<Message>> inbox;
   };
 
   bool recover(uint32_t workers, TimeNs now);
   void build(uint32_t workers);
-  void run_worker(uint32_t w, TimeNs now);
+  Version shard_version() const { return first_version(config_.switches.repeats_versions ? 1 : incarnation_); }
+  void break_window(Worker& worker) const;
+  void freshen_stamp(Worker& worker, Message& message) const;
   void settle(offload::Action action, uint32_t to_worker, uint32_t reply_length, Message* message);
 
   const RigConfig config_;
   TestDisk* const disk_;
   const Reply reply_;
   uint32_t incarnation_ = 0;
-  storage::Table table_{1, 1000};
-  std::vector<Memory> shard_memory_;
+  std::vector<Memory> shard_memory_, session_memory_;
   std::vector<std::unique_ptr<storage::Shard>> shards_;
   std::unique_ptr<log::Keeper> keeper_;
   std::vector<Worker> workers_;
