@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The checks can fail: each mutant breaks exactly one rule, and the simulator must find it within a few seeds. A rule
+// whose mutant survives is not covered.
+#pragma once
+
+#include <span>
+
+#include "tests/sim/options.h"
+
+namespace txnic::sim {
+
+struct Mutant {
+  const char* name;
+  const char* rule;    // of DESIGN 4.4 or COMMIT.md
+  const char* broken;  // what it does
+  void (*apply)(Switches* switches);
+  uint32_t seeds_max;    // it must be found within so many seeds
+  bool is_slow = false;  // takes hundreds of seeds: not hunted by the test suite
+};
+
+std::span<const Mutant> mutants();
+// Null: there is none of that name.
+const Mutant* find_mutant(const std::string& name);
+// The run in which a mutant is hunted.
+Options hunt(const Mutant& mutant, Options options);
+
+}  // namespace txnic::sim

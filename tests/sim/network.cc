@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/sim/network.h"
+
+#include <utility>
+
+#include "dataplane/checksum.h"
+
+namespace txnic::sim {
+namespace {
+
+constexpr TimeNs kUs = 1000, kMs = 1'000'000;
+constexpr TimeNs kDelayLeast = 20 * kUs, kDelayMost = 200 * kUs, kReorderMost = 30 * kMs;
+
+uint16_t checksum_of(const std::vector<std::byte>& bytes) {
+  return dataplane::checksum_finish(dataplane::checksum_add(bytes.size(), bytes.data(), bytes.size()));
+}
+
+}  // namespace
+
+void Network::send(Message message) {
+  ++context_.statistics.messages;
+  Random& random = context_.random;
+  const FaultRates& rates = context_.rates;
+  const Cut& cut = cut_of(message.client, message.node);
+  if ((message.to_node ? cut.to_node : cut.to_client) != 0 || random.chance(rates.drop)) {
+    ++context_.statistics.dropped;
+    context_.trace.note(context_.now(), "drop", message.client, message.node, message.to_node, "client %u %s node %u",
+                        message.client, message.to_node ? "->" : "<-", message.node);
+    return;
+  }
+  plan(message, random.between(kDelayLeast, random.chance(rates.reorder) ? kReorderMost : kDelayMost));
+  if (random.chance(rates.duplicate)) {
+    ++context_.statistics.duplicated;
+    plan(message, random.between(kDelayLeast, kReorderMost));
+  }
+  if (random.chance(rates.late)) {
+    ++context_.statistics.late;
+    plan(message, kReorderMost + random.below(static_cast<TimeNs>(rates.late_seconds * 1e9)));
+  }
+}
+
+void Network::plan(const Message& message, TimeNs delay) {
+  uint64_t number = under_way_.size();
+  if (free_.empty()) {
+    under_way_.push_back(message);
+  } else {
+    number = free_.back();
+    free_.pop_back();
+    under_way_[number] = message;
+  }
+  if (context_.random.chance(context_.rates.corrupt)) damage(&under_way_[number]);
+  context_.queue.plan(context_.now() + delay, message.to_node ? EventKind::kToNode : EventKind::kToClient,
+                      message.to_node ? message.node : message.client, number);
+}
+
+// Changed bytes are found by UDP's checksum (up to what it finds: others are not made). A cut message is handed on: the
+// parser must find it.
+void Network::damage(Message* message) {
+  Random& random = context_.random;
+  ++context_.statistics.corrupted;
+  std::vector<std::byte>& bytes = message->bytes;
+  if (random.below(2) == 0) {
+    bytes.resize(random.below(bytes.size()));
+    return;
+  }
+  message->is_damaged = true;
+  message->checksum = checksum_of(bytes);
+  do {
+    bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1 + random.below(255));
+  } while (checksum_of(bytes) == message->checksum);
+}
+
+bool Network::receive(uint64_t number, Message* message) {
+  *message = std::move(under_way_[number]);
+  free_.push_back(number);
+  if (!message->is_damaged || checksum_of(message->bytes) == message->checksum) return true;
+  context_.trace.note(context_.now(), "damaged", message->client, message->node, message->to_node,
+                      "client %u %s node %u: wrong checksum", message->client, message->to_node ? "->" : "<-",
+                      message->node);
+  return false;
+}
+
+void Network::cut(uint32_t client, uint32_t node, bool to_node, bool to_client) {
+  cut_of(client, node).to_node += to_node;
+  cut_of(client, node).to_client += to_client;
+}
+
+void Network::mend(uint32_t client, uint32_t node, bool to_node, bool to_client) {
+  cut_of(client, node).to_node -= to_node;
+  cut_of(client, node).to_client -= to_client;
+}
+
+}  // namespace txnic::sim

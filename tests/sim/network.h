@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The network between clients and nodes: it drops, doubles, delays, damages, and is cut one way or both.
+#pragma once
+
+#include <vector>
+
+#include "tests/sim/context.h"
+
+namespace txnic::sim {
+
+struct Message {
+  std::vector<std::byte> bytes;
+  uint32_t client = 0;
+  uint32_t life = 0;  // of the client: a new one in the same place does not get the old one's messages
+  uint32_t node = 0;
+  uint32_t worker = 0;  // to a node: whose port
+  bool to_node = false;
+  bool is_damaged = false;
+  uint16_t checksum = 0;  // of the bytes before the damage
+};
+
+class Network {
+ public:
+  explicit Network(Context* context)
+      : context_(*context), cuts_(size_t{context->options.nodes} * context->options.clients) {}
+
+  void send(Message message);
+
+  // The receiving end of a kToNode or kToClient event. False: it did not survive the way (its checksum is wrong).
+  bool receive(uint64_t number, Message* message);
+
+  // Cuts may lie over each other, so they are counted.
+  void cut(uint32_t client, uint32_t node, bool to_node, bool to_client);
+  void mend(uint32_t client, uint32_t node, bool to_node, bool to_client);
+
+ private:
+  struct Cut {
+    uint32_t to_node = 0, to_client = 0;
+  };
+  Cut& cut_of(uint32_t client, uint32_t node) { return cuts_[size_t{client} * context_.options.nodes + node]; }
+  void plan(const Message& message, TimeNs delay);
+  void damage(Message* message);
+
+  Context& context_;
+  std::vector<Cut> cuts_;
+  std::vector<Message> under_way_;
+  std::vector<uint64_t> free_;
+};
+
+}  // namespace txnic::sim
