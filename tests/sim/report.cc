@@ -23,6 +23,8 @@ double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
+const double cpu_seconds_before = cpu_seconds();  // children of a shell that became this program by exec
+
 }  // namespace
 
 Progress::Progress() : terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -46,7 +48,7 @@ void print_violation(const SeedResult& result, const std::string& rates) {
 }
 
 void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const Statistics& s, double real_seconds) {
-  const double simulated = simulated_seconds(s), cpu = cpu_seconds();
+  const double simulated = simulated_seconds(s), cpu = cpu_seconds() - cpu_seconds_before;
   std::printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " violations\n", seeds, first, violations);
   std::printf("  transactions  %" PRIu64 " committed, %" PRIu64 " aborted, %" PRIu64 " unknown, %" PRIu64 " refused\n",
               s.committed, s.aborted, s.unknown, s.refused);
