@@ -21,7 +21,7 @@ def open_loop(options, rate):
 def saturating_rate(options):
     with scenes.scene(options) as place:
         node = scenes.node(place, scenes.config(place))
-        run = scenes.run(place, "rmw2", options.seconds)
+        run = scenes.run(place, "rmw2", options.seconds, window=WINDOW)  # as the open loop has
         run.expect_good()
         node.stop()
         progress(f"overload: closed loop reaches {run.goodput:,.0f}/s")
