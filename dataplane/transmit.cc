@@ -40,8 +40,12 @@ void Transmitter::flush(uint16_t port) {
   if (done != 0) lane.stuck_since_ns = 0;
   lane.begin = static_cast<uint16_t>(lane.begin + done);
   const bool empty = lane.begin == lane.end;
-  if (empty) lane.begin = lane.end = 0;
-  set_waiting(lane, !empty);
+  if (empty) {
+    lane.begin = lane.end = 0;
+    lane.waiting_since_ns = 0;
+    if (done != 0) lane.is_deaf = false;
+  }
+  set_waiting(lane, !empty && !lane.is_deaf);
 }
 
 // Moves what waits to the front of its array. False: the array is full of it.
@@ -58,11 +62,14 @@ bool Transmitter::make_room(uint16_t port) {
 
 void Transmitter::watch(uint16_t port, TimeNs now) {
   Lane& lane = lanes_[port];
-  if (lane.stuck_since_ns == 0) {
-    lane.stuck_since_ns = std::max<TimeNs>(now, 1);
-  } else if (now - lane.stuck_since_ns > patience_ns_) {
-    drop_waiting(port);
+  now = std::max<TimeNs>(now, 1);
+  if (lane.waiting_since_ns == 0) lane.waiting_since_ns = now;
+  if (lane.stuck_since_ns == 0) lane.stuck_since_ns = now;
+  if (now - lane.waiting_since_ns > patience_ns_) {
+    lane.is_deaf = true;
+    set_waiting(lane, false);
   }
+  if (now - lane.stuck_since_ns > patience_ns_) drop_waiting(port);
 }
 
 void Transmitter::drop(uint16_t port, rte_mbuf* packet) {
@@ -76,7 +83,7 @@ void Transmitter::drop_waiting(uint16_t port) {
   counters_->ports[port].tx_dropped.add(count);
   rte_pktmbuf_free_bulk(lane.packets.data() + lane.begin, count);
   lane.begin = lane.end = lane.fresh = 0;
-  lane.stuck_since_ns = 0;
+  lane.waiting_since_ns = lane.stuck_since_ns = 0;
   set_waiting(lane, false);
 }
 

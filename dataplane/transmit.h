@@ -48,7 +48,8 @@ class Transmitter {
     }
   }
   void drop_all();
-  // Some ring has not taken all that it was offered: what can wait should.
+  // Some ring has not taken all that it was offered: what can wait should. A port that nobody reads holds the others
+  // back once, for the patience, and then not again until its ring has taken everything.
   bool congested() const { return waiting_ports_ != 0; }
   bool computes_udp(uint16_t port) const { return lanes_[port].computes_udp; }
   const Mac& mac(uint16_t port) const { return lanes_[port].mac; }
@@ -63,9 +64,11 @@ class Transmitter {
     bool has_queue = false;
     bool computes_udp = false;
     uint8_t detour = 0;  // without a queue: the worker that sends for us
-    bool is_waiting = false;
+    bool is_waiting = false;  // counted in waiting_ports_
+    bool is_deaf = false;     // has been out of patience since its ring last took everything
     Mac mac{};
-    TimeNs stuck_since_ns = 0;  // 0: the ring has taken something since the last look
+    TimeNs waiting_since_ns = 0;  // 0: nothing waits
+    TimeNs stuck_since_ns = 0;    // 0: the ring has taken something since the last look
     std::array<rte_mbuf*, kTransmitBacklogMax> packets;
   };
 

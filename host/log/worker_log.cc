@@ -102,7 +102,8 @@ bool WorkerLog::wants_group(TimeNs now) {
     if (next_.offset + kBlockBytes > segment_.bytes) wake_ns_ = kNever;
     return wake_ns_ != kNever;
   }
-  if (config_.durability != Durability::kAsync || closing_) return closing_ || !is_filling(now);
+  if (closing_) return true;
+  if (config_.durability != Durability::kAsync) return !is_filling(now);
   if (gather_since_ns_ == 0) gather_since_ns_ = std::max<TimeNs>(now, 1);
   return now - gather_since_ns_ >= config_.async_delay_ns || gather_->used() >= group_limit_ / 2;
 }

@@ -18,7 +18,7 @@ void Generator::step() {
   if (count != 0) last_answer_ns_ = now_;
   if (now_ >= next_tick_ns_) tick();
   if (limits_.rate > 0 && (stage_ == Stage::kWarming || stage_ == Stage::kMeasuring)) issue_arrivals();
-  const bool has_work = !ready_.empty();
+  const bool has_work = ready_at_ < ready_.size();
   start_ready();
   transport_.flush();
   if (count != 0 || has_work || settings_.idle == Idle::kPoll) return;
@@ -104,9 +104,10 @@ void Generator::make_ready(uint32_t flow, TimeNs begun_ns) {
 
 void Generator::start_ready() {
   // Filling makes nothing ready, but a slot that is not free may move the flow to `waiting_`.
-  size_t started = 0;
-  while (started < ready_.size() && transport_.can_send()) start(ready_[started++]);
-  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(started));
+  while (ready_at_ < ready_.size() && transport_.can_send()) start(ready_[ready_at_++]);
+  if (2 * ready_at_ < ready_.size()) return;  // moving the rest to the front is worth it only now and then
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(ready_at_));
+  ready_at_ = 0;
 }
 
 // Sends the flow's next request; if no slot is free, the flow waits for one.

@@ -109,7 +109,8 @@ class Generator {
 
   // Flows. An index is in at most one of these lists.
   std::vector<FlowRow> flows_;
-  std::vector<uint32_t> ready_;                  // to be filled in this iteration
+  std::vector<uint32_t> ready_;                  // from ready_at_ on: to be filled, in this order
+  size_t ready_at_ = 0;
   std::vector<uint32_t> free_;                   // open loop: nothing to do until the next arrival
   std::vector<uint32_t> paused_;                 // refused for the moment: again at the next tick
   std::vector<std::vector<uint32_t>> waiting_;   // by session: no slot was free

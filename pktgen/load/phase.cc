@@ -84,6 +84,7 @@ void Generator::begin_phase(Workload& workload, const PhaseLimits& limits) {
   counts_ = counts_at_measuring_ = {};
   machines_at_start_ = machines_at_measuring_ = sessions_.statistics();
   ready_.clear();
+  ready_at_ = 0;
   free_.clear();
   paused_.clear();
   for (auto& list : waiting_) list.clear();
@@ -219,6 +220,7 @@ void Generator::abandon() {
     counts_.end_transaction({.done = true, .result = Result::kBadSession});
   }
   ready_.clear();
+  ready_at_ = 0;
 }
 
 void Generator::retry_waiting(uint32_t session, uint32_t most) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace txnic::pktgen {
 
@@ -33,5 +34,13 @@ class Random {
  private:
   uint64_t state_ = 0;
 };
+
+// The index of one of the shares, which are percent and sum to 100.
+inline uint8_t draw_kind(Random& random, std::span<const uint32_t> percents) {
+  uint64_t percent = random.below(100);
+  uint8_t kind = 0;
+  while (percent >= percents[kind]) percent -= percents[kind++];
+  return kind;
+}
 
 }  // namespace txnic::pktgen

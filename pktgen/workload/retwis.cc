@@ -23,9 +23,7 @@ std::string Retwis::prepare(const Facts& facts) {
 void Retwis::draw(uint32_t flow) {
   FlowState& state = flows_[flow];
   Random& random = random_[flow];
-  uint64_t percent = random.below(100);
-  uint8_t kind = 0;
-  while (percent >= kMixPercent[kind]) percent -= kMixPercent[kind++];
+  const uint8_t kind = draw_kind(random, kMixPercent);
   state.kind = static_cast<Kind>(kind);
   state.gets = state.kind == kGetTimeline ? 1 + static_cast<uint32_t>(random.below(kTimelineMax)) : kGets[kind];
   state.keys = std::max(state.gets, kPuts[kind]);

@@ -38,9 +38,7 @@ std::string SmallBank::prepare(const Facts& facts) {
 void SmallBank::draw(uint32_t flow) {
   FlowState& state = flows_[flow];
   Random& random = random_[flow];
-  uint64_t percent = random.below(100);
-  uint8_t kind = 0;
-  while (percent >= kMixPercent[kind]) percent -= kMixPercent[kind++];
+  const uint8_t kind = draw_kind(random, kMixPercent);
   state.kind = static_cast<Kind>(kind);
   // Hot or not is decided once for the whole transaction.
   const bool hot = random.unit() * 100 < settings_.hot_transactions_percent;

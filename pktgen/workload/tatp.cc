@@ -32,9 +32,7 @@ std::unique_ptr<Workload> Tatp::loader() { return std::make_unique<TatpLoad>(set
 void Tatp::draw(uint32_t flow) {
   FlowState& state = flows_[flow];
   Random& random = random_[flow];
-  uint64_t percent = random.below(100);
-  uint8_t kind = 0;
-  while (percent >= kMixPercent[kind]) percent -= kMixPercent[kind++];
+  const uint8_t kind = draw_kind(random, kMixPercent);
   state.kind = static_cast<Kind>(kind);
   state.subscriber = tatp::choose(random, settings_.records);
   state.type = static_cast<uint8_t>(1 + random.below(kTypes));
