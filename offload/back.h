@@ -7,6 +7,7 @@
 
 #include <concepts>
 
+#include "txn/commit/node.h"
 #include "txn/result.h"
 #include "txn/types.h"
 #include "txn/wire/parse.h"
@@ -45,7 +46,34 @@ struct CommitRequest {
   std::span<const Write> writes;
 };
 
-// `local_shard` is shard / worker_count: the worker's own numbering.
+// A record about a transaction over several shards (txn/commit/node.h), for the log.
+struct TransactionRecord {
+  commit::Record kind;
+  const commit::Transaction* transaction;
+  uint32_t local_shard;
+  bool in_window;       // its session is open here: the outcome belongs into the window
+  Sequence watermark;   // the session's
+};
+
+// What a transaction over several shards needs of the back, from PREPARE to its end. `redo` is the writes in the
+// back's own form, at most kPreparedBytesMax bytes; the keys are locked all the while.
+template <class B>
+concept CommitBack = requires(B back, uint32_t local_shard, std::span<const Write> writes, MutableBytes room,
+                              Bytes redo, Version version, const TransactionRecord& record, Lsn* lsn) {
+  // The writes as redo; answers its length.
+  { back.encode_redo(writes, room) } -> std::same_as<uint32_t>;
+  // Sets aside the memory that apply() will need (DESIGN 4.4, trap 16). False: there is none.
+  { back.set_aside(local_shard, redo) } -> std::same_as<bool>;
+  {back.give_back(local_shard, redo)};
+  // A version for its writes (COMMIT 17). False: see BusyReason.
+  { back.take_version(local_shard) } -> std::same_as<Version>;
+  // Writes everything under `version`, in the memory that was set aside.
+  {back.apply(local_shard, version, redo)};
+  // Appends a record. False: the log is full. `*lsn`: it is durable when durable() has come so far; 0 without a log.
+  { back.log_transaction(record, lsn) } -> std::same_as<bool>;
+};
+
+// `local_shard` counts the worker's own shards (ShardMap::local_shard).
 template <class B>
 concept Back = requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
                         const std::byte* key, uint32_t key_length, const CommitRequest& request, Version version,

@@ -13,7 +13,8 @@ inline constexpr uint32_t kKeyBytesMax = 64;
 inline constexpr uint32_t kValueBytesMax = 1024;
 inline constexpr uint32_t kOperationsMax = 64;    // operations in one message
 inline constexpr uint32_t kTablesMax = 256;       // declared tables of a node; ids may be any u16
-inline constexpr uint32_t kShardsMax = 1024;      // shards of a node
+inline constexpr uint32_t kShardsMax = 1024;      // shards of a cluster
+inline constexpr uint32_t kNodesMax = 32;         // nodes of a cluster: its map fits one message
 inline constexpr uint32_t kWorkersMax = 64;       // worker lcores of a node
 inline constexpr uint32_t kParticipantsMax = 16;  // shards of one transaction
 

@@ -30,8 +30,10 @@ class Node {
   virtual bool append(Record record, const Transaction& t, Lsn* lsn) = 0;
   // Carries a message to the participant `m.shard`, wherever it is, or loses it. Pointers are valid during the call.
   virtual void send(const wire::CommitMessage& m) = 0;
-  // Coordinator: tells the waiting client `t.client` the outcome. It is final.
+  // Coordinator: tells the waiting client `t.client` the outcome. It is final. `t.client.copy` is given back with it.
   virtual void answer(const Transaction& t) = 0;
+  // Nobody will be answered by way of this copy: a newer one came, or the transaction is not kept any more.
+  virtual void let_go(const Client& client) = 0;
   // Carries out the writes of `t.redo()` under `t.version()`. Cannot fail: PREPARE has reserved what it needs.
   virtual void apply(const Transaction& t) = 0;
   // The transaction is aborted: gives back what PREPARE has reserved.

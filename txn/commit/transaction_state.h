@@ -20,6 +20,7 @@ enum class State : uint8_t {
 struct Client {
   Endpoint from;  // port 0: nobody (recovered, or only votes came)
   Stamp stamp = 0;
+  void* copy = nullptr;  // the node's own: where the answer is built; given back by answer() or let_go()
   bool is_waiting() const { return from.port != 0; }
 };
 
