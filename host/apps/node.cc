@@ -244,13 +244,16 @@ int check_log(const std::string& directory) {
 
 int dry_run(const control::NodeConfig& config, const Options& options, const dataplane::CommandLine& line) {
   std::fputs(control::describe(config).c_str(), stdout);
-  const Engine engine(config, 1);
+  const control::ClusterNodeConfig* const self = control::find_node(config.cluster, config.name);
+  const uint32_t workers = self == nullptr ? 1 : self->workers;
+  const Engine engine(config, workers);
   std::string eal;
   for (const std::string& word : line.eal) eal += (eal.empty() ? "" : " ") + word;
   std::printf(
-      "\n# mode %s; configuration hash %016llx; memory for store and sessions %llu MiB (one worker)\n# EAL: %s\n",
+      "\n# mode %s; configuration hash %016llx; memory for store and sessions %llu MiB (workers: %u)\n# EAL: %s\n",
       options.mode.c_str(), static_cast<unsigned long long>(config.hash),
-      static_cast<unsigned long long>((engine.region_bytes() >> 20) + 1), eal.c_str());
+      static_cast<unsigned long long>((engine.region_bytes() >> 20) + 1), workers, eal.c_str());
+  std::fputs(control::describe_map(config).c_str(), stdout);
   return kExitOk;
 }
 
@@ -281,7 +284,7 @@ int run_node(int argc, char** argv) {
                 "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");
   }
   const control::LoadResult loaded =
-      control::load_file(options.config_file, {options.durability, options.log_directory});
+      control::load_file(options.config_file, {options.durability, options.log_directory, options.name});
   if (!loaded.ok()) return fail(kExitUsage, loaded.error);
   if (options.dry_run) return dry_run(loaded.config, options, line);
   struct sigaction action {};

@@ -19,6 +19,7 @@ enum : int {
   kStatsPeriod,
   kDurability,
   kLogDirectory,
+  kName,
   kJson,
   kCheckLog,
   kDryRun,
@@ -33,6 +34,7 @@ constexpr option kLongOptions[] = {
     {"stats-period", required_argument, nullptr, kStatsPeriod},
     {"durability", required_argument, nullptr, kDurability},
     {"log-directory", required_argument, nullptr, kLogDirectory},
+    {"name", required_argument, nullptr, kName},
     {"json", required_argument, nullptr, kJson},
     {"check-log", required_argument, nullptr, kCheckLog},
     {"dry-run", no_argument, nullptr, kDryRun},
@@ -74,6 +76,9 @@ std::string take(int code, Options& options) {
       return options.durability ? "" : bad_value("--durability", value, "none, async or sync");
     case kLogDirectory:
       options.log_directory = value;
+      return {};
+    case kName:
+      options.name = value;
       return {};
     case kJson:
       options.json_file = value;
@@ -143,6 +148,7 @@ options
   --durability none|async|sync
                           instead of the configuration's
   --log-directory DIR     instead of the configuration's
+  --name NAME             instead of the configuration's; says which node of the cluster this is
   --stats-period S        port and engine statistics every S seconds (0: only at the end)
   --json FILE             final statistics as JSON (- for standard output)
   --dry-run               show the configuration with all defaults, sizes and ports; start nothing

@@ -17,6 +17,7 @@ struct Options {
   uint32_t stats_period_seconds = 0;
   std::optional<Durability> durability;
   std::optional<std::string> log_directory;
+  std::optional<std::string> name;
   std::string json_file;
   std::string check_log_directory;
   bool dry_run = false;

@@ -8,17 +8,9 @@
 #include "txn/limits.h"
 
 namespace txnic::control {
-namespace {
-
-constexpr size_t kNameBytesMax = 64;
-constexpr uint64_t kCapacityMax = 1ull << 40;
-constexpr uint32_t kSegmentMibMax = 16384;
-constexpr uint32_t kDescriptorsMin = 32;
-constexpr uint32_t kDescriptorsMax = 32768;
-constexpr uint32_t kAsyncDelayMax_us = 10'000'000;
-constexpr uint32_t kMemoryMibMax = 1u << 24;
 
 void check_name(const Place& place, const std::string& name) {
+  constexpr size_t kNameBytesMax = 64;
   if (name.empty() || name.size() > kNameBytesMax) {
     place.problem("name", "must have 1 to " + std::to_string(kNameBytesMax) + " characters");
     return;
@@ -32,6 +24,26 @@ void check_name(const Place& place, const std::string& name) {
     }
   }
 }
+
+std::optional<uint32_t> check_address(const Place& place, const char* field, const std::string& text) {
+  const auto address = address_from_text(text);
+  if (!address) {
+    place.problem(field, "'" + text + "' is not an IPv4 address such as 10.99.0.1");
+  } else if (*address >> 24 == 0 || *address >> 24 >= 224) {
+    place.problem(field, text + " is not an address that a host can have");
+    return std::nullopt;
+  }
+  return address;
+}
+
+namespace {
+
+constexpr uint64_t kCapacityMax = 1ull << 40;
+constexpr uint32_t kSegmentMibMax = 16384;
+constexpr uint32_t kDescriptorsMin = 32;
+constexpr uint32_t kDescriptorsMax = 32768;
+constexpr uint32_t kAsyncDelayMax_us = 10'000'000;
+constexpr uint32_t kMemoryMibMax = 1u << 24;
 
 void check_tables(const config::Node& node, const Place& root) {
   if (node.table_size() == 0) {
@@ -122,12 +134,7 @@ void check_descriptors(const Place& place, const char* field, uint32_t value) {
 }
 
 void check_network(const config::Network& network, const Place& place) {
-  const auto address = address_from_text(network.address());
-  if (!address) {
-    place.problem("address", "'" + network.address() + "' is not an IPv4 address such as 10.99.0.1");
-  } else if (*address >> 24 == 0 || *address >> 24 >= 224) {
-    place.problem("address", network.address() + " is not an address that a host can have");
-  }
+  check_address(place, "address", network.address());
   place.range("base_port", network.base_port(), 1, 65535);
   check_descriptors(place, "rx_descriptors", network.rx_descriptors());
   check_descriptors(place, "tx_descriptors", network.tx_descriptors());
@@ -141,13 +148,17 @@ void check(config::Node* node, const Overrides& overrides, const Place::Tree* tr
     node->mutable_log()->set_durability(static_cast<config::DurabilityMode>(*overrides.durability));
   }
   if (overrides.log_directory) node->mutable_log()->set_directory(*overrides.log_directory);
+  if (overrides.name) node->set_name(*overrides.name);
   const Place root(*node, tree, 0, 0, problems);
   check_name(root, node->name());
+  if (node->has_cluster()) check_cluster(node, root);
   root.range("shards", node->shards(), 1, limits::kShardsMax);
   check_tables(*node, root);
   check_log(node->log(), root.nested(node->log(), "log"));
   check_sessions(node->sessions(), root.nested(node->sessions(), "sessions"));
-  check_network(node->network(), root.nested(node->network(), "network"));
+  const Place network = root.nested(node->network(), "network");
+  check_network(node->network(), network);
+  check_next_hops(*node, network);
   if (node->has_memory_mib()) root.range("memory_mib", node->memory_mib(), 1, kMemoryMibMax);
 }
 

@@ -11,6 +11,7 @@
 
 #include "config.pb.h"
 #include "host/control/check.h"
+#include "host/control/cluster.h"
 #include "host/control/place.h"
 #include "txn/hash.h"
 #include "txn/limits.h"
@@ -66,6 +67,27 @@ NetworkConfig convert(const config::Network& from) {
   to.rx_descriptors = static_cast<uint16_t>(from.rx_descriptors());
   to.tx_descriptors = static_cast<uint16_t>(from.tx_descriptors());
   to.burst = static_cast<uint16_t>(from.burst());
+  for (const auto& hop : from.next_hop()) {
+    to.next_hops.push_back({.address = address_from_text(hop.address()).value_or(0),
+                            .mac = mac_from_text(hop.mac()).value_or(std::array<uint8_t, 6>{})});
+  }
+  to.gateway = address_from_text(from.gateway()).value_or(0);
+  to.prefix_length = from.prefix_length();
+  return to;
+}
+
+ClusterConfig convert(const config::Cluster& from) {
+  ClusterConfig to;
+  to.epoch = from.epoch();
+  to.shards = from.shards();
+  for (const auto& node : from.node()) {
+    std::string error;
+    to.nodes.push_back(
+        {.name = node.name(),
+         .base = {address_from_text(node.address()).value_or(0), static_cast<uint16_t>(node.base_port())},
+         .workers = static_cast<uint16_t>(node.workers()),
+         .shards = shards_from_text(node.shards(), from.shards(), &error)});
+  }
   return to;
 }
 
@@ -84,6 +106,7 @@ NodeConfig convert(const config::Node& from) {
   to.sessions = convert(from.sessions());
   to.network = convert(from.network());
   to.memory_bytes = from.memory_mib() * kMebibyte;
+  if (from.has_cluster()) to.cluster = convert(from.cluster());
   NodeConfig nameless = to;
   nameless.log.directory.clear();
   const std::string canonical = describe(nameless);
@@ -151,6 +174,12 @@ std::string check_workers(const NodeConfig& config, uint32_t workers) {
     return "base_port " + std::to_string(config.network.base_port) + " leaves no UDP ports for " +
            std::to_string(workers) + " workers; choose a smaller one";
   }
+  const ClusterNodeConfig* const self = find_node(config.cluster, config.name);
+  if (self != nullptr && self->workers != workers) {
+    return std::to_string(workers) + " workers but the cluster says that node '" + config.name + "' has " +
+           std::to_string(self->workers) + "; give the EAL " + std::to_string(self->workers + 1) +
+           " lcores, or change workers in the file of every node (with a higher epoch)";
+  }
   return {};
 }
 
@@ -168,32 +197,6 @@ std::optional<Durability> durability_from_name(const std::string& name) {
     if (name == durability_name(durability)) return durability;
   }
   return std::nullopt;
-}
-
-std::string address_text(uint32_t address) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,
-                address & 255);
-  return text;
-}
-
-std::optional<uint32_t> address_from_text(const std::string& text) {
-  uint32_t address = 0;
-  size_t at = 0;
-  for (int part = 0; part < 4; ++part) {
-    if (part > 0 && (at >= text.size() || text[at++] != '.')) return std::nullopt;
-    uint32_t number = 0;
-    size_t digits = 0;
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 3) {
-      number = number * 10 + static_cast<uint32_t>(text[at] - '0');
-      ++at;
-      ++digits;
-    }
-    if (digits == 0 || number > 255) return std::nullopt;
-    address = address << 8 | number;
-  }
-  if (at != text.size()) return std::nullopt;
-  return address;
 }
 
 }  // namespace txnic::control

@@ -3,10 +3,12 @@
 // Read from Protobuf text format (configs/config.proto). Every error names file, line and column.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "txn/shard_map.h"
 #include "txn/types.h"
 
 namespace txnic::control {
@@ -43,6 +45,11 @@ struct SessionsConfig {
 
 enum class Checksum : uint8_t { kAuto, kOff, kSoftware };
 
+struct NextHopConfig {
+  uint32_t address = 0;  // IPv4, host byte order
+  std::array<uint8_t, 6> mac{};
+};
+
 struct NetworkConfig {
   uint32_t address = 0;    // IPv4, host byte order
   uint16_t base_port = 0;  // worker w listens on base_port + w
@@ -50,16 +57,33 @@ struct NetworkConfig {
   uint16_t rx_descriptors = 0;
   uint16_t tx_descriptors = 0;
   uint16_t burst = 0;
+  std::vector<NextHopConfig> next_hops;  // of nodes, or of the gateway
+  uint32_t gateway = 0;                  // 0: none, every node is in our subnet
+  uint32_t prefix_length = 0;            // of our subnet, where there is a gateway
+};
+
+struct ClusterNodeConfig {
+  std::string name;
+  Endpoint base;  // worker w is reached at port + w
+  uint16_t workers = 0;
+  std::vector<ShardId> shards;  // as the cluster numbers them, ascending
+};
+
+struct ClusterConfig {
+  uint32_t epoch = 0;   // 0: this node is alone
+  uint32_t shards = 0;  // of all nodes
+  std::vector<ClusterNodeConfig> nodes;
 };
 
 struct NodeConfig {
   std::string name;
-  uint32_t shards = 0;
+  uint32_t shards = 0;  // of this node
   std::vector<TableConfig> tables;
   LogConfig log;
   SessionsConfig sessions;
   NetworkConfig network;
   uint64_t memory_bytes = 0;  // of the store; 0: from the tables' capacities
+  ClusterConfig cluster;
   // Of the canonical text without log.directory, which says where and not what: two runs in different temporary
   // directories are the same experiment.
   uint64_t hash = 0;
@@ -69,6 +93,7 @@ struct NodeConfig {
 struct Overrides {
   std::optional<Durability> durability;
   std::optional<std::string> log_directory;
+  std::optional<std::string> name;  // which node of the cluster: one file for all of them
 };
 
 struct LoadResult {
@@ -81,11 +106,20 @@ LoadResult load_file(const std::string& path, const Overrides& overrides = {});
 // `name` stands for the file in errors.
 LoadResult load_text(const std::string& text, const std::string& name, const Overrides& overrides = {});
 
-// What only the number of workers decides: each needs a UDP port and a shard. An error, or empty.
+// What only the number of workers decides: each needs a UDP port and a shard, and a cluster says how many there are. An
+// error, or empty.
 std::string check_workers(const NodeConfig& config, uint32_t workers);
+
+// Null if no node of the cluster has this name, as when there is no cluster.
+const ClusterNodeConfig* find_node(const ClusterConfig& cluster, const std::string& name);
+// The cluster's map as this node sees it, or that of a node that is alone with this many workers.
+ShardMap shard_map(const NodeConfig& config, uint32_t workers);
 
 // The whole configuration, defaults too, as text format that load_text() reads again. For --dry-run.
 std::string describe(const NodeConfig& config);
+
+// The cluster as lines of comments, one a node: who has which shard, and which is this one. Empty without one.
+std::string describe_map(const NodeConfig& config);
 
 const char* durability_name(Durability durability);  // "none", "async", "sync"
 // The reverse, for command lines; nothing if it is none of them.
@@ -93,5 +127,8 @@ std::optional<Durability> durability_from_name(const std::string& name);
 // "10.99.0.1", and back; nothing for anything but four decimal numbers.
 std::string address_text(uint32_t address);
 std::optional<uint32_t> address_from_text(const std::string& text);
+// "02:00:00:00:00:01", and back; nothing for anything but six pairs of hexadecimal digits.
+std::string mac_text(const std::array<uint8_t, 6>& mac);
+std::optional<std::array<uint8_t, 6>> mac_from_text(const std::string& text);
 
 }  // namespace txnic::control

@@ -4,12 +4,26 @@
 #include <google/protobuf/text_format.h>
 
 #include "config.pb.h"
+#include "host/control/cluster.h"
 #include "host/control/config.h"
 
 namespace txnic::control {
 namespace {
 
 constexpr uint64_t kMebibyte = 1ull << 20;
+
+void to_message(const ClusterConfig& from, config::Cluster* to) {
+  to->set_epoch(from.epoch);
+  to->set_shards(from.shards);
+  for (const ClusterNodeConfig& node : from.nodes) {
+    config::ClusterNode* member = to->add_node();
+    member->set_name(node.name);
+    member->set_address(address_text(node.base.address));
+    member->set_base_port(node.base.port);
+    member->set_workers(node.workers);
+    member->set_shards(shards_text(node.shards));
+  }
+}
 
 config::Node to_message(const NodeConfig& from) {
   config::Node node;
@@ -47,7 +61,15 @@ config::Node to_message(const NodeConfig& from) {
   network->set_rx_descriptors(from.network.rx_descriptors);
   network->set_tx_descriptors(from.network.tx_descriptors);
   network->set_burst(from.network.burst);
+  for (const NextHopConfig& hop : from.network.next_hops) {
+    config::NextHop* to = network->add_next_hop();
+    to->set_address(address_text(hop.address));
+    to->set_mac(mac_text(hop.mac));
+  }
+  if (from.network.gateway != 0) network->set_gateway(address_text(from.network.gateway));
+  if (from.network.prefix_length != 0) network->set_prefix_length(from.network.prefix_length);
   if (from.memory_bytes != 0) node.set_memory_mib(from.memory_bytes / kMebibyte);
+  if (from.cluster.epoch != 0) to_message(from.cluster, node.mutable_cluster());
   return node;
 }
 
