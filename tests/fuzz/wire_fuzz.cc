@@ -7,6 +7,7 @@
 
 #include "txn/wire/build.h"
 #include "txn/wire/commit.h"
+#include "txn/wire/map.h"
 #include "txn/wire/parse.h"
 
 namespace {
@@ -88,6 +89,25 @@ void fuzz_prepared(const std::byte* message, uint32_t length) {
   }
 }
 
+void fuzz_mapped(const std::byte* message, uint32_t length) {
+  wire::Header header;
+  if (wire::parse_reply_header(message, length, &header) != wire::ParseError::kNone) return;
+  if (header.type != static_cast<uint8_t>(wire::Type::kMapped) || header.result != 0) return;
+  ShardMap map;
+  if (wire::parse_mapped(message, header, &map) != wire::ParseError::kNone) return;
+  uint32_t shards = 0;
+  for (uint32_t n = 0; n < map.node_count; ++n) shards += map.nodes[n].shards;
+  require(shards == map.shard_count && map.node_count <= limits::kNodesMax);
+  for (uint32_t s = 0; s < map.shard_count; ++s) {
+    const Endpoint to = map.endpoint_of(static_cast<ShardId>(s));
+    require(map.node_at(to) < map.node_count);
+  }
+  std::array<std::byte, limits::kMessageBytesMax> buffer;
+  require(wire::build_mapped(map, header, buffer) == length);
+  require(std::memcmp(buffer.data() + wire::kHeaderBytes, message + wire::kHeaderBytes,
+                      length - wire::kHeaderBytes) == 0);
+}
+
 // What is accepted is, byte for byte, what would be built (but for a fragment count of 1, which means 0).
 void fuzz_peer(const std::byte* message, uint32_t length) {
   wire::CommitMessage commit;
@@ -111,5 +131,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz_prepare(message, static_cast<uint32_t>(size));
   fuzz_prepared(message, static_cast<uint32_t>(size));
   fuzz_peer(message, static_cast<uint32_t>(size));
+  fuzz_mapped(message, static_cast<uint32_t>(size));
   return 0;
 }

@@ -26,6 +26,8 @@ enum class Type : uint8_t {
   // Transactions over several shards: txn/wire/commit.h.
   kPrepare = 10,   // client → each participant: the participants; that one's operations
   kPrepared = 11,  // coordinator → client: the outcome; or any participant's refusal of that copy
+  kMap = 12,       // client → node: which node has which shard? No body
+  kMapped = 13,    // node → client: the shard map (txn/wire/map.h)
   // Between participants; clients neither send nor get them.
   kVote = 16,         // participant → coordinator: yes, no or never
   kDecision = 17,     // coordinator → participant, and any participant that knows it → one in doubt
@@ -37,7 +39,7 @@ enum class Type : uint8_t {
 // Types keep their number and direction in all versions, so that no version ever answers an answer.
 inline constexpr bool is_request(Type type) {
   return type == Type::kOpen || type == Type::kClose || type == Type::kExecute || type == Type::kEcho ||
-         type == Type::kPrepare;
+         type == Type::kPrepare || type == Type::kMap;
 }
 inline constexpr bool is_between_participants(Type type) { return type >= Type::kVote && type <= Type::kInquire; }
 

@@ -41,7 +41,8 @@ ParseError check_prefix(const std::byte* message, uint32_t length, Header* heade
 ParseError check_body(const Header& h) {
   switch (static_cast<Type>(h.type)) {
     case Type::kOpen: return h.length == kOpenBytes ? ParseError::kNone : ParseError::kBody;
-    case Type::kClose: return h.length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
+    case Type::kClose:
+    case Type::kMap: return h.length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
     default: return ParseError::kNone;
   }
 }
@@ -114,6 +115,7 @@ ParseError parse_reply_header(const std::byte* message, uint32_t length, Header*
     case Type::kClosed: return length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
     case Type::kExecuted: return ParseError::kNone;
     case Type::kPrepared: return ParseError::kNone;
+    case Type::kMapped: return h.result == 0 || length == kHeaderBytes ? ParseError::kNone : ParseError::kBody;
     case Type::kEchoed: return ParseError::kNone;
     default: return ParseError::kType;
   }

@@ -8,6 +8,7 @@
 
 #include "txn/wire/build.h"
 #include "txn/wire/commit.h"
+#include "txn/wire/map.h"
 #include "txn/wire/parse.h"
 
 namespace txnic::test {
@@ -70,6 +71,10 @@ inline wire::ParseError parse_reply(const Message& message) {
     uint32_t count = 0;
     std::array<Version, limits::kParticipantsMax> versions;
     return wire::parse_prepared(exact.data(), header, &count, versions.data(), values.data());
+  }
+  if (error == wire::ParseError::kNone && header.type == static_cast<uint8_t>(wire::Type::kMapped)) {
+    ShardMap map;
+    return header.result != 0 ? error : wire::parse_mapped(exact.data(), header, &map);
   }
   if (error != wire::ParseError::kNone || header.type != static_cast<uint8_t>(wire::Type::kExecuted)) return error;
   Version commit_version = 0;
