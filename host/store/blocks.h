@@ -91,6 +91,8 @@ class Blocks {
     return true;
   }
 
+  bool extending_takes_page(uint32_t bytes) const { return (floor_ - bottom_) % kPageBytes < bytes; }
+
   std::byte* at(Reference reference) const { return memory_ + uint64_t{reference} * kReferenceUnitBytes; }
   Reference reference_of(const void* block) const {
     return static_cast<Reference>(static_cast<uint64_t>(static_cast<const std::byte*>(block) - memory_) /

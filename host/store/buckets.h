@@ -76,6 +76,8 @@ class Buckets {
     return buckets_ + (index - (half_ & (0 - is_beyond)));
   }
   Bucket* at(uint64_t index) const { return buckets_ + index; }
+  // Of the bucket that the key's bucket was split from: keys that share a bucket share it.
+  uint64_t base_index(uint64_t hash) const { return ((hash & 0xffffffff) * base_) >> 32; }
   uint64_t count() const { return count_; }
   uint64_t overflow_count() const { return overflow_count_; }
   uint32_t long_chains() const { return long_chains_; }

@@ -96,7 +96,7 @@ void Shard::prefetch_waiting() const {
 void Shard::grow() {
   uint64_t budget = limits::kSplitsPerInsertMax * (inserts_ + 1);
   for (; records_ > split_above_ && budget != 0; --budget) {
-    if (!blocks_.extend_bottom(sizeof(Bucket))) return;
+    if (!may_grow() || !blocks_.extend_bottom(sizeof(Bucket))) return;
     buckets_.split(blocks_);
     ++splits_;
     set_split_threshold();

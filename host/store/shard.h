@@ -114,6 +114,13 @@ class Shard {
   // True if `needs` (at most kOperationsMax, distinct keys) can all be satisfied, whatever happens in between:
   // memory, overflow and table capacities. It does not count on what the same transaction deletes.
   bool room(std::span<const Need> needs) const;
+  // The same for writes of a prepared transaction, which come later, whatever happens in between: what they need is
+  // kept from all others, growth included (DESIGN 4.4, trap 16). False: no room, and nothing has changed. `needs` tell
+  // their hash; their keys must stay as they are (present or absent, and of that size class) until give_back().
+  bool set_aside(std::span<const Need> needs);
+  // Takes that back: the transaction is aborted; or its writes follow at once, each one a put() of a need, and cannot
+  // fail. They need no room(), which may say no by then because it counts coarsely.
+  void give_back(std::span<const Need> needs);
   // Writes a key; after room() it cannot fail (asserted). Returns the record. `existing`: find()'s record, or null.
   // A key that was absent raises its bucket's absence version to `version` (COMMIT 17: the last change, so that
   // insert and delete together are seen, too).
@@ -149,6 +156,13 @@ class Shard {
   struct TableState {
     uint64_t records = 0;
     uint64_t capacity = 0;
+    uint64_t aside = 0;  // inserts of prepared transactions
+  };
+  // What is set aside. In `chains`, keys that share a bucket, now or after any split, share an entry.
+  static constexpr uint32_t kAsideChains = 1024;
+  struct Aside {
+    std::array<uint32_t, kSizeClasses> blocks{};
+    std::array<uint32_t, kAsideChains> chains{};
   };
   // Table ids to indexes: a small open-addressed map, half empty.
   struct TableSlot {
@@ -187,6 +201,11 @@ class Shard {
   bool chains_have_room(std::span<const Need> needs, uint32_t inserts) const;
   bool tables_have_room(std::span<const Need> needs, uint32_t inserts) const;
   bool blocks_have_room(std::span<const Need> needs, uint32_t inserts) const;
+  uint64_t pages_for(const std::array<uint32_t, kSizeClasses>& wanted) const;
+  uint32_t& aside_chain(uint64_t hash) { return aside_.chains[buckets_.base_index(hash) % kAsideChains]; }
+  uint32_t aside_chain(uint64_t hash) const { return aside_.chains[buckets_.base_index(hash) % kAsideChains]; }
+  void count_aside(std::span<const Need> needs, uint32_t sign);
+  bool may_grow() const;
 
   Buckets buckets_;
   mutable uint32_t waiting_count_ = 0;
@@ -196,11 +215,14 @@ class Shard {
   uint64_t payload_bytes_ = 0;
   uint64_t splits_ = 0;
   uint64_t memory_bytes_ = 0;
+  uint64_t aside_inserts_ = 0;
+  uint64_t aside_pages_ = 0;  // what the blocks set aside take at most, if none is free
   Blocks blocks_;
   mutable std::array<Waiting, kWaitingMax> waiting_{};
   uint32_t table_count_ = 0;
   std::array<TableSlot, kTableSlots> table_slots_{};
   std::array<TableState, limits::kTablesMax> tables_{};
+  Aside aside_;
 };
 
 // How much memory a shard needs for `records` records of `record_bytes` (16 + key + value) each, with room
