@@ -10,10 +10,10 @@ namespace txnic::dataplane {
 namespace {
 
 constexpr std::array<const char*, reason::kFirstOfModes> kBuiltInNames = {
-    "replied",    "arp_answered",   "icmp_answered",  "truncated",  "vlan",        "ipv6",
-    "arp_other",  "other_ethertype", "ip_version",    "ip_options", "ip_fragment", "ip_length",
-    "ip_checksum", "other_address", "icmp_other",     "not_udp",    "udp_length",  "udp_checksum",
-    "other_port", "multi_segment",  "reply_too_long", "ring_full",  "stopped",     "other",
+    "replied",    "arp_answered",    "arp_learned", "icmp_answered",  "truncated",     "vlan",    "ipv6",
+    "arp_other",  "other_ethertype", "ip_version",  "ip_options",     "ip_fragment",   "ip_length",
+    "ip_checksum", "other_address",  "own_source",  "icmp_other",     "not_udp",       "udp_length", "udp_checksum",
+    "other_port", "multi_segment",   "reply_too_long", "ring_full",   "stopped",       "other",
 };
 
 struct Registry {
@@ -52,6 +52,16 @@ const char* reason_name(Reason reason) {
 }
 
 uint32_t reason_count() { return registry().count.load(); }
+
+const char* lost_name(Lost why) {
+  switch (why) {
+    case Lost::kNoPacket: return "no_packet";
+    case Lost::kRingFull: return "ring_full";
+    case Lost::kUnresolved: return "unresolved";
+    case Lost::kNoShard: return "no_shard";
+  }
+  return "?";
+}
 
 const char* stage_name(Stage stage) {
   switch (stage) {

@@ -34,6 +34,7 @@ enum BuiltIn : Reason {
   // Answered.
   kReplied,
   kArpAnswered,
+  kArpLearned,       // ARP of another node: its answer to our question, or its own question to somebody else
   kIcmpAnswered,
   // Dropped.
   kTruncated,        // shorter than the headers it claims
@@ -47,6 +48,7 @@ enum BuiltIn : Reason {
   kIpLength,         // total length beyond the frame, or shorter than its headers
   kIpChecksum,
   kOtherAddress,     // IPv4 for somebody else
+  kOwnSource,        // claims to come from our own address: it could be taken for a worker's
   kIcmpOther,        // ICMP that is not a good echo request
   kNotUdp,
   kUdpLength,
@@ -72,6 +74,26 @@ struct PortCounters {
   Counter tx_dropped;  // the port's transmit ring stayed full
 };
 
+// Why messages of an outbox were lost. Their sender's timer sends them again.
+enum class Lost : uint8_t {
+  kNoPacket,     // no free packet in the pool
+  kRingFull,     // the ring to the worker
+  kUnresolved,   // the next hop's MAC address is not known
+  kNoShard,      // must stay zero: a shard that the map does not have, or the caller's own
+};
+inline constexpr uint32_t kLostCount = 4;
+const char* lost_name(Lost why);
+
+// What a worker has sent on its own account, not as an answer. None of it counts as received here.
+struct OutboxCounters {
+  Counter messages;        // given to it; those of `lost` too
+  Counter frames;          // to other nodes, given to the port (whose own counters may say tx_dropped)
+  Counter worker_frames;   // to workers of this node
+  std::array<Counter, kLostCount> lost;  // messages
+  Counter arp_requests;    // frames, one a port
+  Counter arp_unanswered;  // rounds of them in vain
+};
+
 // What a worker is doing: written with plain stores all the time, read by the watchdog.
 enum class Stage : uint8_t { kNotStarted, kReceive, kParse, kProcess, kPoll, kTransmit, kIdle, kStopped };
 const char* stage_name(Stage stage);
@@ -87,10 +109,11 @@ inline constexpr uint32_t kStepBuckets = 40;  // bucket b counts loop steps of 2
 struct alignas(64) WorkerCounters {
   std::array<Counter, kReasonsMax> ended;
 
-  Counter received;          // from ports
+  Counter received;          // from ports, and from_workers
+  Counter from_workers;      // frames with messages of other workers' outboxes
   Counter forwarded;         // to the worker that the UDP port names
   Counter passed;            // to another worker, by the mode
-  Counter taken;             // from other workers
+  Counter taken;             // from other workers: what they have forwarded or passed
   Counter held, given_back;  // by the mode
   Counter checksums_unfinished;  // a local kernel left the UDP checksum to hardware that is not there: accepted
 
@@ -99,6 +122,7 @@ struct alignas(64) WorkerCounters {
   Counter longest_step_ns;
   std::array<Counter, kStepBuckets> step_buckets;
 
+  OutboxCounters outbox;
   std::array<PortCounters, kPortsMax> ports;
 
   // For modes: the reason of a packet whose verdict is kDrop. Exactly one call for each such packet.

@@ -12,6 +12,7 @@
 #include "dataplane/exchange.h"
 #include "dataplane/lcores.h"
 #include "dataplane/loop.h"
+#include "dataplane/next_hop.h"
 #include "dataplane/peers.h"
 #include "dataplane/watchdog.h"
 
@@ -43,8 +44,9 @@ PortOptions port_options(const DataplaneOptions& options) {
 uint32_t packets_for(const Port& port, const DataplaneOptions& options) {
   const uint32_t workers = workers_of(options);
   const uint32_t rings = workers > 1 ? workers * kWorkerRingPackets : 0;
+  const uint32_t outbox = options.map ? outbox_frames_max(*options.map) : 0;
   const uint32_t packets =
-      port_packet_count(port) + workers * (options.held_packets_max + kPacketsPerWorker) + rings;
+      port_packet_count(port) + workers * (options.held_packets_max + kPacketsPerWorker + outbox) + rings;
   return std::bit_ceil(packets) - 1 >= packets ? std::bit_ceil(packets) - 1 : packets;
 }
 
@@ -65,6 +67,11 @@ std::unique_ptr<Dataplane> Dataplane::open(const DataplaneOptions& options, std:
   if (workers > worker_lcore_count() || workers > limits::kWorkersMax) {
     *error = "need " + std::to_string(workers) + " workers, have " + std::to_string(worker_lcore_count()) +
              ". Give the EAL more lcores (-l)";
+    return nullptr;
+  }
+  if (options.map && options.map->nodes[options.map->self].workers != workers) {
+    *error = "the shard map has " + std::to_string(options.map->nodes[options.map->self].workers) +
+             " workers for this node, but it has " + std::to_string(workers);
     return nullptr;
   }
   if (!register_note(error)) return nullptr;
@@ -99,12 +106,18 @@ uint64_t Dataplane::packet_bytes(const DataplaneOptions& options) {
 
 bool Dataplane::create_workers(std::string* error) {
   const uint32_t workers = workers_of(options_);
+  hops_ = std::make_unique<NextHops>();
+  if (options_.map) {
+    std::vector<uint16_t> port_ids;
+    for (const Port& port : ports_) port_ids.push_back(port.id);
+    if (!hops_->init(*options_.map, options_.next_hops, port_ids, error)) return false;
+  }
   exchange_ = std::make_unique<Exchange>();
   if (!exchange_->create(workers, error)) return false;
   std::vector<PollGate*> gates;
   std::vector<const Progress*> progress;
   for (uint32_t w = 0; w < workers; ++w) {
-    workers_.push_back(std::make_unique<Worker>(w, options_, ports_, exchange_.get(), clock_));
+    workers_.push_back(std::make_unique<Worker>(w, options_, ports_, hops_.get(), exchange_.get(), clock_));
     gates.push_back(&workers_.back()->gate());
     progress.push_back(&workers_.back()->progress());
   }
@@ -125,6 +138,9 @@ uint32_t Dataplane::worker_count() const { return static_cast<uint32_t>(workers_
 WorkerCounters& Dataplane::counters(uint32_t worker) { return workers_[worker]->counters(); }
 int Dataplane::worker_node(uint32_t worker) const { return worker_numa_node(worker); }
 void Dataplane::set_mode(uint32_t worker, Mode* mode) { workers_[worker]->set_mode(mode); }
+offload::Outbox* Dataplane::outbox(uint32_t worker) { return workers_[worker]->outbox(); }
+uint32_t Dataplane::next_hops() const { return hops_->count(); }
+uint32_t Dataplane::next_hops_known() const { return hops_->known(); }
 bool Dataplane::all_links_up() const { return peers_->all_up(); }
 uint64_t Dataplane::stalls() const { return watchdog_->stalls(); }
 
@@ -149,6 +165,7 @@ std::vector<std::string> Dataplane::housekeep() {
   const TimeNs now = clock_.now();
   peers_->tick(now, &notes_);
   watchdog_->tick(now, &notes_);
+  hops_->tell(&notes_);
   return std::exchange(notes_, {});
 }
 

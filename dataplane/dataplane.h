@@ -22,10 +22,12 @@
 #include "dataplane/modes/mode.h"
 #include "dataplane/options.h"
 #include "dataplane/port.h"
+#include "offload/outbox.h"
 
 namespace txnic::dataplane {
 
 class Exchange;
+class NextHops;
 class Peers;
 class Watchdog;
 class Worker;
@@ -45,6 +47,11 @@ class Dataplane {
   WorkerCounters& counters(uint32_t worker);
   const Clock& clock() const { return clock_; }
   int worker_node(uint32_t worker) const;                    // NUMA node, for Region::allocate
+  // Where worker's front puts messages for other workers and nodes; null if the options have no map. Called by that
+  // worker only, from its mode.
+  offload::Outbox* outbox(uint32_t worker);
+  uint32_t next_hops() const;        // that the other nodes of the map are reached by
+  uint32_t next_hops_known() const;  // of them, now
 
   // Each worker needs one before start(). Stays the caller's, and lives until after stop().
   void set_mode(uint32_t worker, Mode* mode);
@@ -67,6 +74,7 @@ class Dataplane {
   Clock clock_;
   std::vector<Port> ports_;
   std::vector<rte_mempool*> pools_;
+  std::unique_ptr<NextHops> hops_;
   std::unique_ptr<Exchange> exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Peers> peers_;

@@ -47,6 +47,7 @@ ParsedFrame parse_ipv4(const uint8_t* frame, uint32_t length, const FrameFilter&
   }
   if ((load<uint16_t>(frame + kIpFragment) & 0xff3fu) != 0) return drop(reason::kIpFragment);
   if (load<uint32_t>(frame + kIpDestination) != filter.address_raw) return drop(reason::kOtherAddress);
+  if (load<uint32_t>(frame + kIpSource) == filter.address_raw) return drop(reason::kOwnSource);
   const uint32_t ip_payload = ip_length - kIpHeaderBytes;
   if (frame[kIpProtocol] == kProtocolIcmp) {
     return {FrameKind::kIcmp, 0, 0, static_cast<uint16_t>(ip_payload), false};

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "dataplane/checksum.h"
 #include "dataplane/counters.h"
@@ -83,7 +84,8 @@ inline ParsedFrame parse_frame(const uint8_t* frame, uint32_t length, const Fram
     const uint32_t kind_and_version = load<uint32_t>(frame + kEthertype) & 0x00ffffffu;  // without type of service
     const bool fits = kind_and_version == 0x00450008u && frame[kIpProtocol] == kProtocolUdp &&
                       (load<uint16_t>(frame + kIpFragment) & 0xff3fu) == 0 &&
-                      load<uint32_t>(frame + kIpDestination) == filter.address_raw && port_index < filter.port_count &&
+                      load<uint32_t>(frame + kIpDestination) == filter.address_raw &&
+                      load<uint32_t>(frame + kIpSource) != filter.address_raw && port_index < filter.port_count &&
                       udp_length >= kUdpHeaderBytes && ip_length == udp_length + kIpHeaderBytes &&
                       ip_length + kIp <= length;
     const bool ip_good = ip == Check::kGood || (ip == Check::kVerify && checksum_is_right(ip_header_sum(frame)));
@@ -151,6 +153,28 @@ inline void build_reply(uint8_t* frame, const Mac& own, uint32_t payload_length,
 
   const uint32_t ports = load<uint32_t>(frame + kUdpSource);
   store(frame + kUdpSource, ports << 16 | ports >> 16);
+  store(frame + kUdpLength, byte_swap(static_cast<uint16_t>(udp_length)));
+  write_udp_checksum(frame, how);
+}
+
+// The headers of a message of our own, `payload_length` bytes behind them.
+inline void build_message_headers(uint8_t* frame, const Mac& own, const Mac& next_hop, Endpoint from, Endpoint to,
+                                  uint32_t payload_length, UdpChecksum how) {
+  using namespace frame_at;
+  std::memcpy(frame + kDestinationMac, next_hop.data(), next_hop.size());
+  std::memcpy(frame + kSourceMac, own.data(), own.size());
+  store<uint16_t>(frame + kEthertype, 0x0008);
+  const uint32_t udp_length = payload_length + kUdpHeaderBytes;
+  store<uint16_t>(frame + kIp, 0x0045);
+  store(frame + kIpTotalLength, byte_swap(static_cast<uint16_t>(udp_length + kIpHeaderBytes)));
+  store<uint32_t>(frame + kIpId, 0x00400000u);  // not a fragment, do not fragment
+  frame[kIpTtl] = kReplyTtl;
+  frame[kIpProtocol] = kProtocolUdp;
+  store(frame + kIpSource, byte_swap(from.address));
+  store(frame + kIpDestination, byte_swap(to.address));
+  write_ip_checksum(frame);
+  store(frame + kUdpSource, byte_swap(from.port));
+  store(frame + kUdpDestination, byte_swap(to.port));
   store(frame + kUdpLength, byte_swap(static_cast<uint16_t>(udp_length)));
   write_udp_checksum(frame, how);
 }

@@ -41,8 +41,8 @@ void set_length(rte_mbuf* packet, uint32_t length) {
 
 }  // namespace
 
-Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const Port> ports, Exchange* exchange,
-               const Clock& clock)
+Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const Port> ports, NextHops* hops,
+               Exchange* exchange, const Clock& clock)
     : index_(index),
       workers_(exchange->workers()),
       options_(options),
@@ -52,6 +52,7 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
       transmitter_(index, ports, exchange, &gate_, &counters_, options.transmit_patience_milliseconds * 1'000'000ull),
       outgoing_(workers_) {
   assert(options.burst >= 1 && options.burst <= limits::kBurstMax);
+  if (options.map) outbox_.emplace(index, options, ports, hops, exchange, &transmitter_, &counters_);
   for (uint32_t i = 0; i < ports.size(); ++i) {
     for (uint16_t q = 0; q < ports[i].rx_queues; ++q) {
       if (queue_owner(i, q, ports[i].rx_queues, workers_) == index) {
@@ -101,6 +102,7 @@ uint32_t Worker::step(TimeNs now, bool receiving) {
   progress_.enter(Stage::kPoll);
   work += mode_->poll(now);
   work += release();
+  if (outbox_) work += outbox_->flush(now);
   if (workers_ > 1) flush_forwards();
   progress_.enter(Stage::kTransmit);
   transmitter_.flush_all(now);
@@ -140,7 +142,7 @@ uint32_t Worker::receive(Source& source, TimeNs now) {
   for (uint32_t i = 0; i < count; ++i) {
     if (i + kPrefetchAhead < count) rte_prefetch0(frame_of(received_[i + kPrefetchAhead]));
     bytes += received_[i]->pkt_len;
-    mine += sort_in(source, received_[i], &burst_[mine]) ? 1 : 0;
+    mine += sort_in(source, received_[i], now, &burst_[mine]) ? 1 : 0;
   }
   counters_.received.add(count);
   PortCounters& port = counters_.ports[source.port];
@@ -151,7 +153,7 @@ uint32_t Worker::receive(Source& source, TimeNs now) {
 }
 
 // True: a message for our mode, filled in at `out`.
-bool Worker::sort_in(const Source& source, rte_mbuf* packet, Packet* out) {
+bool Worker::sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet* out) {
   if (packet->nb_segs > 1 && !make_contiguous(packet)) [[unlikely]] return false;
   Check ip = Check::kVerify;
   Check udp = Check::kVerify;
@@ -180,7 +182,7 @@ bool Worker::sort_in(const Source& source, rte_mbuf* packet, Packet* out) {
     counters_.end(parsed.why);
     rte_pktmbuf_free(packet);
   } else {
-    answer_neighbour(packet, parsed);
+    answer_neighbour(packet, parsed, now);
   }
   return false;
 }
@@ -192,9 +194,10 @@ bool Worker::make_contiguous(rte_mbuf* packet) {
   return false;
 }
 
-void Worker::answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed) {
+void Worker::answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed, TimeNs now) {
   const Mac& mac = transmitter_.mac(packet->port);
   if (parsed.kind == FrameKind::kArp) {
+    const bool is_learned = outbox_ && outbox_->learn(frame_of(packet), packet->port, now);
     if (answer_arp(frame_of(packet), filter_.address_raw, mac)) {
       counters_.end(reason::kArpAnswered);
       set_length(packet, kArpFrameBytes);
@@ -202,7 +205,7 @@ void Worker::answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed) {
       transmitter_.send(packet->port, packet);
       return;
     }
-    counters_.end(reason::kArpOther);
+    counters_.end(is_learned ? reason::kArpLearned : reason::kArpOther);
   } else {
     if (answer_icmp(frame_of(packet), parsed.payload_length, mac)) {
       counters_.end(reason::kIcmpAnswered);
@@ -246,10 +249,20 @@ uint32_t Worker::take(uint32_t from, TimeNs now) {
     // The worker that received it has checked the headers.
     const uint32_t udp_length = byte_swap(load<uint16_t>(frame_of(packet) + frame_at::kUdpLength));
     fill(packet, udp_length - kUdpHeaderBytes, note.tag, &burst_[mine++]);
-    counters_.taken.add();
+    count_taken(note);
   }
   process(mine, now);
   return count;
+}
+
+// A frame of another worker's outbox is received here as one from a port is; other packets were received there.
+void Worker::count_taken(const Note& note) {
+  if (note.tag == kFromWorkerTag) {
+    counters_.received.add();
+    counters_.from_workers.add();
+  } else {
+    counters_.taken.add();
+  }
 }
 
 void Worker::process(uint32_t count, TimeNs now) {
@@ -398,6 +411,7 @@ void Worker::abandon() {
       if (note_of(mbuf)->kind == NoteKind::kTransmit) {
         counters_.ports[mbuf->port].tx_dropped.add();
       } else {
+        count_taken(*note_of(mbuf));
         counters_.end(reason::kStopped);
       }
       rte_pktmbuf_free(mbuf);

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/modes/mode.h"
 #include "dataplane/options.h"
+#include "dataplane/outbox.h"
 #include "dataplane/poll_gate.h"
 #include "dataplane/port.h"
 #include "dataplane/transmit.h"
@@ -29,8 +31,9 @@ enum class Phase : uint8_t {
 
 class Worker {
  public:
-  Worker(uint32_t index, const DataplaneOptions& options, std::span<const Port> ports, Exchange* exchange,
-         const Clock& clock);
+  // `hops`: shared by all workers; used where the options have a map.
+  Worker(uint32_t index, const DataplaneOptions& options, std::span<const Port> ports, NextHops* hops,
+         Exchange* exchange, const Clock& clock);
   void set_mode(Mode* mode) { mode_ = mode; }  // before run()
 
   // ---- the worker's lcore -----------------------------------------------------------------------
@@ -43,6 +46,7 @@ class Worker {
   PollGate& gate() { return gate_; }
   const Progress& progress() const { return progress_; }
   WorkerCounters& counters() { return counters_; }
+  WorkerOutbox* outbox() { return outbox_ ? &*outbox_ : nullptr; }
   // After run() has returned: counts and frees what nobody will finish.
   void abandon();
 
@@ -60,9 +64,10 @@ class Worker {
   uint32_t receive(Source& source, TimeNs now);
   static void warm_up_pool(const Source& source);
   uint32_t take(uint32_t from, TimeNs now);
+  void count_taken(const Note& note);
   uint32_t release();
-  bool sort_in(const Source& source, rte_mbuf* packet, Packet* out);
-  void answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed);
+  bool sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet* out);
+  void answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed, TimeNs now);
   bool make_contiguous(rte_mbuf* packet);
   void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const;
   void process(uint32_t count, TimeNs now);
@@ -85,6 +90,7 @@ class Worker {
   Progress progress_;
   WorkerCounters counters_;
   Transmitter transmitter_;
+  std::optional<WorkerOutbox> outbox_;
   std::vector<Source> sources_;
   uint32_t empty_steps_ = 0;
 

@@ -71,10 +71,21 @@ void build_arp_request(uint8_t* frame, const Mac& own, uint32_t own_address_raw,
 }
 
 bool read_arp(const uint8_t* frame, uint32_t length, uint32_t address_raw, Mac* mac) {
-  if (length < kArpFrameBytes || load<uint16_t>(frame + frame_at::kEthertype) != 0x0608 || !is_ipv4_arp(frame) ||
-      load<uint32_t>(frame + kArpSenderAddress) != address_raw || !is_unicast(frame + kArpSenderMac)) {
+  uint32_t sender = 0;
+  Mac sender_mac{};
+  if (length < kArpFrameBytes || load<uint16_t>(frame + frame_at::kEthertype) != 0x0608 ||
+      !read_arp_sender(frame, &sender, &sender_mac) || sender != address_raw) {
     return false;
   }
+  *mac = sender_mac;
+  return true;
+}
+
+bool read_arp_sender(const uint8_t* frame, uint32_t* address_raw, Mac* mac) {
+  const uint16_t operation = load<uint16_t>(frame + kArpOperation);
+  if (!is_ipv4_arp(frame) || !is_unicast(frame + kArpSenderMac)) return false;
+  if (operation != kArpRequest && operation != kArpReply) return false;
+  *address_raw = load<uint32_t>(frame + kArpSenderAddress);
   std::memcpy(mac->data(), frame + kArpSenderMac, 6);
   return true;
 }

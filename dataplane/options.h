@@ -2,11 +2,14 @@
 // What a dataplane is told at start.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "dataplane/checksum.h"
 #include "txn/limits.h"
+#include "txn/shard_map.h"
 
 namespace txnic::dataplane {
 
@@ -22,6 +25,19 @@ inline constexpr uint32_t kIdleStepsBeforeYield = 16;
 inline constexpr uint32_t kIdleStepsBeforeSleep = 1024;
 inline constexpr uint32_t kIdleSleepMicroseconds = 50;
 
+// A node or a gateway whose MAC address is known beforehand.
+struct StaticNextHop {
+  uint32_t address = 0;  // host order
+  std::array<uint8_t, 6> mac{};
+  uint32_t port_index = 0;  // which of our ports leads there
+};
+
+struct NextHopOptions {
+  std::vector<StaticNextHop> fixed;
+  uint32_t gateway = 0;        // 0: none; else for nodes outside our subnet
+  uint32_t prefix_length = 0;  // of our subnet, where there is a gateway: 1–31
+};
+
 struct DataplaneOptions {
   uint32_t address = 0x0a630001;     // IPv4 address that we answer for, host order (10.99.0.1)
   uint16_t base_port = 7700;         // worker w listens on base_port + w
@@ -36,6 +52,9 @@ struct DataplaneOptions {
   uint32_t held_packets_max = limits::kHeldRepliesMax;  // of one worker's mode at once: sizes the packet pools
   uint32_t transmit_patience_milliseconds = 100;  // a ring that takes nothing for so long has no reader: drop
   uint32_t drain_milliseconds = 2000;                   // at a clean stop, for what is held or under way
+  // Given, each worker has an outbox: for the other workers of this node, and for the map's other nodes.
+  std::optional<ShardMap> map;
+  NextHopOptions next_hops;  // to the other nodes
 };
 
 }  // namespace txnic::dataplane

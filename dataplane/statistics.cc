@@ -29,12 +29,23 @@ void append_block(std::string* out, uint64_t rx, uint64_t rx_dropped, uint64_t t
          tx + tx_dropped);
 }
 
+void add_outbox(const OutboxCounters& from, OutboxTotals* totals) {
+  totals->messages += from.messages.read();
+  totals->frames += from.frames.read();
+  totals->worker_frames += from.worker_frames.read();
+  for (size_t i = 0; i < kLostCount; ++i) totals->lost[i] += from.lost[i].read();
+  totals->arp_requests += from.arp_requests.read();
+  totals->arp_unanswered += from.arp_unanswered.read();
+}
+
 void add_worker(const WorkerCounters& from, Totals* totals) {
   totals->received += from.received.read();
   for (size_t r = 0; r < kReasonsMax; ++r) totals->ended[r] += from.ended[r].read();
   totals->forwarded += from.forwarded.read();
   totals->passed += from.passed.read();
   totals->taken += from.taken.read();
+  totals->from_workers += from.from_workers.read();
+  add_outbox(from.outbox, &totals->outbox);
   const uint64_t given_back = from.given_back.read();
   const uint64_t held = from.held.read();
   totals->held_now += held > given_back ? held - given_back : 0;
@@ -55,6 +66,39 @@ void add_worker(const WorkerCounters& from, Totals* totals) {
   }
 }
 
+// What the node sent on its own account. Nothing where it did not.
+void append_outbox(std::string* out, const Totals& totals) {
+  const OutboxTotals& outbox = totals.outbox;
+  if (outbox.messages == 0 && outbox.next_hops == 0) return;
+  append(out,
+         "  Sent by itself: %" PRIu64 " messages, %" PRIu64 " frames to other nodes, %" PRIu64
+         " between workers; lost messages %" PRIu64,
+         outbox.messages, outbox.frames, outbox.worker_frames, outbox.lost_total());
+  const char* separator = " (";
+  for (size_t i = 0; i < kLostCount; ++i) {
+    if (outbox.lost[i] == 0) continue;
+    append(out, "%s%s %" PRIu64, separator, lost_name(static_cast<Lost>(i)), outbox.lost[i]);
+    separator = ", ";
+  }
+  append(out, "%s\n", outbox.lost_total() == 0 ? "" : ")");
+  append(out, "  Next hops: %u of %u known, %" PRIu64 " ARP requests, %" PRIu64 " unanswered\n", outbox.next_hops_known,
+         outbox.next_hops, outbox.arp_requests, outbox.arp_unanswered);
+}
+
+std::string outbox_json(const OutboxTotals& outbox) {
+  std::string out;
+  append(&out, "{\"messages\":%" PRIu64 ",\"frames\":%" PRIu64 ",\"worker_frames\":%" PRIu64 ",\"lost\":{",
+         outbox.messages, outbox.frames, outbox.worker_frames);
+  for (size_t i = 0; i < kLostCount; ++i) {
+    append(&out, "%s\"%s\":%" PRIu64, i == 0 ? "" : ",", lost_name(static_cast<Lost>(i)), outbox.lost[i]);
+  }
+  append(&out,
+         "},\"lost_total\":%" PRIu64 ",\"arp_requests\":%" PRIu64 ",\"arp_unanswered\":%" PRIu64
+         ",\"next_hops\":%u,\"next_hops_known\":%u}",
+         outbox.lost_total(), outbox.arp_requests, outbox.arp_unanswered, outbox.next_hops, outbox.next_hops_known);
+  return out;
+}
+
 uint64_t rate(uint64_t now, uint64_t before, uint64_t nanoseconds) {
   if (nanoseconds == 0 || now < before) return 0;
   return static_cast<uint64_t>(static_cast<double>(now - before) * 1e9 / static_cast<double>(nanoseconds));
@@ -62,10 +106,18 @@ uint64_t rate(uint64_t now, uint64_t before, uint64_t nanoseconds) {
 
 }  // namespace
 
+uint64_t OutboxTotals::lost_total() const {
+  uint64_t sum = 0;
+  for (const uint64_t count : lost) sum += count;
+  return sum;
+}
+
 Totals read_totals(Dataplane& plane) {
   Totals totals;
   totals.time_ns = plane.clock().now();
   totals.stalls = plane.stalls();
+  totals.outbox.next_hops = plane.next_hops();
+  totals.outbox.next_hops_known = plane.next_hops_known();
   for (const Port& port : plane.ports()) {
     PortTotals& figures = totals.ports.emplace_back();
     figures.port = port.id;
@@ -147,6 +199,7 @@ std::string counters_table(const Totals& totals) {
   append(&out, "    %-24s %" PRIu64 " (%" PRIu64 " held or under way)\n", "sum", totals.ended_total,
          totals.received - totals.ended_total);
   append(&out, "  Between workers: %" PRIu64 " forwarded, %" PRIu64 " passed\n", totals.forwarded, totals.passed);
+  append_outbox(&out, totals);
   if (totals.checksums_unfinished != 0) {
     append(&out, "  Unfinished UDP checksums accepted: %" PRIu64 "\n", totals.checksums_unfinished);
   }
@@ -173,8 +226,10 @@ std::string to_json(const Totals& totals) {
   }
   append(&out,
          "},\"forwarded\":%" PRIu64 ",\"passed\":%" PRIu64 ",\"taken\":%" PRIu64 ",\"held_now\":%" PRIu64
-         ",\"checksums_unfinished\":%" PRIu64,
-         totals.forwarded, totals.passed, totals.taken, totals.held_now, totals.checksums_unfinished);
+         ",\"checksums_unfinished\":%" PRIu64 ",\"from_workers\":%" PRIu64 ",\"outbox\":",
+         totals.forwarded, totals.passed, totals.taken, totals.held_now, totals.checksums_unfinished,
+         totals.from_workers);
+  out += outbox_json(totals.outbox);
   append(&out,
          ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64 ",\"busy_steps\":%" PRIu64 ",\"idle_steps\":%" PRIu64
          ",\"longest_step_ns\":%" PRIu64 ",\"step_p99_99_ns\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"ports\":[",

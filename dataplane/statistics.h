@@ -22,12 +22,24 @@ struct PortTotals {
   uint64_t tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
 };
 
+// What the workers' outboxes did (counters.h).
+struct OutboxTotals {
+  uint64_t messages = 0;
+  uint64_t frames = 0, worker_frames = 0;
+  std::array<uint64_t, kLostCount> lost{};  // messages, by Lost
+  uint64_t arp_requests = 0, arp_unanswered = 0;
+  uint32_t next_hops = 0, next_hops_known = 0;
+  uint64_t lost_total() const;
+};
+
 struct Totals {
   uint64_t time_ns = 0;
   uint64_t received = 0;
   uint64_t ended_total = 0;
   std::array<uint64_t, kReasonsMax> ended{};
   uint64_t forwarded = 0, passed = 0, taken = 0;
+  uint64_t from_workers = 0;  // of `received`: frames of other workers' outboxes
+  OutboxTotals outbox;
   uint64_t held_now = 0;
   uint64_t checksums_unfinished = 0;
   uint64_t busy_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;

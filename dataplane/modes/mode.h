@@ -13,8 +13,11 @@ struct rte_mbuf;
 
 namespace txnic::dataplane {
 
+// The tag of a packet with messages of another worker of this node (its outbox). Modes do not pass on this tag.
+inline constexpr uint32_t kFromWorkerTag = ~uint32_t{0};
+
 enum class Verdict : uint8_t {
-  kDrop,     // the mode has counted why
+  kDrop,     // the mode is done with it and has counted why
   kReply,    // send the first `reply_length` bytes of `message` back to where it came from
   kHold,     // the mode keeps the packet and gives it back through release() later
   kForward,  // to worker `to_worker` over its ring, unchanged
@@ -30,7 +33,7 @@ struct Packet {
   uint16_t reply_length = 0;
   uint8_t to_worker = 0;
   Verdict verdict = Verdict::kDrop;
-  uint32_t tag = 0;       // with a packet that came by kPass: what the sender set; else 0
+  uint32_t tag = 0;       // with a packet that came by kPass: what the sender set; or kFromWorkerTag; else 0
 };
 
 class Mode {

@@ -14,6 +14,7 @@ namespace txnic::dataplane {
 // The drop reasons of this mode. Registered once, before workers start.
 struct TxnReasons {
   std::array<Reason, wire::kParseErrorCount> by_error{};  // index: wire::ParseError; kNone: a stale OPEN
+  Reason node_message = reason::kOther;  // messages of another node or worker, which the front has consumed
   static TxnReasons register_all() {
     TxnReasons reasons;
     reasons.by_error.fill(reason::kOther);
@@ -25,6 +26,7 @@ struct TxnReasons {
     add(wire::ParseError::kBadMagic, "txn_bad_magic");
     add(wire::ParseError::kLength, "txn_bad_length");
     add(wire::ParseError::kType, "txn_bad_type");
+    reasons.node_message = register_reason("txn_node_message");
     return reasons;
   }
 };

@@ -96,6 +96,12 @@ dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
       plane.checksum = dataplane::ChecksumPolicy::kSoftware;
       break;
   }
+  plane.map = control::shard_map(config_, workers);
+  for (const control::NextHopConfig& hop : config_.network.next_hops) {
+    plane.next_hops.fixed.push_back({hop.address, hop.mac, hop.port});
+  }
+  plane.next_hops.gateway = config_.network.gateway;
+  plane.next_hops.prefix_length = config_.network.prefix_length;
   plane.idle = options_.idle;
   return plane;
 }

@@ -69,7 +69,8 @@ NetworkConfig convert(const config::Network& from) {
   to.burst = static_cast<uint16_t>(from.burst());
   for (const auto& hop : from.next_hop()) {
     to.next_hops.push_back({.address = address_from_text(hop.address()).value_or(0),
-                            .mac = mac_from_text(hop.mac()).value_or(std::array<uint8_t, 6>{})});
+                            .mac = mac_from_text(hop.mac()).value_or(std::array<uint8_t, 6>{}),
+                            .port = hop.port()});
   }
   to.gateway = address_from_text(from.gateway()).value_or(0);
   to.prefix_length = from.prefix_length();

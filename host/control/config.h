@@ -48,6 +48,7 @@ enum class Checksum : uint8_t { kAuto, kOff, kSoftware };
 struct NextHopConfig {
   uint32_t address = 0;  // IPv4, host byte order
   std::array<uint8_t, 6> mac{};
+  uint32_t port = 0;  // which of our ports leads there
 };
 
 struct NetworkConfig {

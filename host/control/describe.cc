@@ -65,6 +65,7 @@ config::Node to_message(const NodeConfig& from) {
     config::NextHop* to = network->add_next_hop();
     to->set_address(address_text(hop.address));
     to->set_mac(mac_text(hop.mac));
+    to->set_port(hop.port);
   }
   if (from.network.gateway != 0) network->set_gateway(address_text(from.network.gateway));
   if (from.network.prefix_length != 0) network->set_prefix_length(from.network.prefix_length);

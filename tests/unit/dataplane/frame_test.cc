@@ -78,6 +78,14 @@ std::vector<Row> rows() {
       {"wrong IPv4 checksum", [](Frame* f) { (*f)[24] ^= 1; }, drop, reason::kIpChecksum},
       {"for another address", [](Frame* f) { *f = test::make({.destination = 0x0a630003}); }, drop,
        reason::kOtherAddress},
+      {"from our own address", [](Frame* f) { *f = test::make({.source = 0x0a630001}); }, drop, reason::kOwnSource},
+      {"ICMP from our own address",
+       [](Frame* f) {
+         *f = test::make_icmp(8, "ping data");
+         test::put32(f, 26, 0x0a630001);
+         test::fix_ip_checksum(f);
+       },
+       drop, reason::kOwnSource},
       {"broadcast address", [](Frame* f) { *f = test::make({.destination = 0xffffffff}); }, drop,
        reason::kOtherAddress},
       {"TCP", [](Frame* f) { *f = test::make({.protocol = 6}); }, drop, reason::kNotUdp},
@@ -181,6 +189,25 @@ TEST(BuildReply, TurnsEverythingRound) {
         uint32_t pseudo = test::reference_sum(e, 26, 8, 17);
         put16(&e, 40, test::reference_sum(e, 38, 2, pseudo));
       }
+      EXPECT_EQ(f, e) << "length " << length << " checksum " << static_cast<int>(how);
+    }
+  }
+}
+
+TEST(BuildMessage, IsWhatAnyoneWouldSend) {
+  for (const UdpChecksum how : {UdpChecksum::kNone, UdpChecksum::kSoftware}) {
+    for (const size_t length : {0u, 1u, 48u, 1471u, 1472u}) {
+      const UdpFrame expected = {.source_port = 7701,
+                                 .destination_port = 7702,
+                                 .payload = std::string(length, 'q'),
+                                 .with_udp_checksum = how == UdpChecksum::kSoftware};
+      Frame e = test::make(expected);
+      put16(&e, 18, 0);
+      test::fix_ip_checksum(&e);
+      Frame f(42 + length, 0xee);
+      std::copy(expected.payload.begin(), expected.payload.end(), f.begin() + 42);
+      build_message_headers(f.data(), expected.source_mac, expected.destination_mac, {expected.source, 7701},
+                            {expected.destination, 7702}, static_cast<uint32_t>(length), how);
       EXPECT_EQ(f, e) << "length " << length << " checksum " << static_cast<int>(how);
     }
   }

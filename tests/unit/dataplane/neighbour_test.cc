@@ -61,6 +61,27 @@ TEST(Arp, RequestAndAnswerAsAClient) {
   EXPECT_EQ(mac, kOwn);
 }
 
+TEST(Arp, TellsItsSender) {
+  uint32_t address_raw = 0;
+  Mac mac{};
+  for (const uint32_t operation : {1u, 2u}) {
+    const Frame f = test::make_arp(operation, 0x0a630002, 0x0a630077);
+    ASSERT_TRUE(read_arp_sender(f.data(), &address_raw, &mac));
+    EXPECT_EQ(address_raw, byte_swap(0x0a630002u));
+    EXPECT_EQ(mac, (Mac{2, 0, 0, 0, 0, 2}));
+  }
+  const Row rows[] = {
+      {"operation 3", [](Frame* f) { put16(f, 20, 3); }},
+      {"for IPv6", [](Frame* f) { put16(f, 16, 0x86dd); }},
+      {"from a group address", [](Frame* f) { (*f)[22] = 0xff; }},
+  };
+  for (const Row& row : rows) {
+    Frame f = test::make_arp(2, 0x0a630002, 0x0a630001);
+    row.change(&f);
+    EXPECT_FALSE(read_arp_sender(f.data(), &address_raw, &mac)) << row.description;
+  }
+}
+
 TEST(Icmp, AnswersEcho) {
   for (const size_t length : {8u, 9u, 56u, 1472u}) {
     Frame f = test::make_icmp(8, std::string(length, 'p'));

@@ -221,6 +221,27 @@ TEST(Statistics, TextIsShapedLikeTestpmd) {
   EXPECT_EQ(json.find('\n'), std::string::npos);
 }
 
+TEST(Statistics, WhatTheNodeSentByItself) {
+  Totals totals;
+  EXPECT_EQ(counters_table(totals).find("Sent by itself"), std::string::npos) << "nothing, nothing to tell";
+  totals.outbox.messages = 10;
+  totals.outbox.frames = 3;
+  totals.outbox.worker_frames = 2;
+  totals.outbox.lost[static_cast<size_t>(Lost::kUnresolved)] = 4;
+  totals.outbox.lost[static_cast<size_t>(Lost::kRingFull)] = 1;
+  totals.outbox.arp_requests = 6;
+  totals.outbox.next_hops = 2;
+  totals.outbox.next_hops_known = 1;
+  const std::string text = counters_table(totals);
+  EXPECT_NE(text.find("Sent by itself: 10 messages, 3 frames to other nodes, 2 between workers; lost messages 5 "
+                      "(ring_full 1, unresolved 4)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("Next hops: 1 of 2 known, 6 ARP requests, 0 unanswered"), std::string::npos) << text;
+  EXPECT_NE(to_json(totals).find("\"lost\":{\"no_packet\":0,\"ring_full\":1,\"unresolved\":4,\"no_shard\":0}"),
+            std::string::npos);
+}
+
 TEST(Statistics, Quantile) {
   Totals totals;
   totals.step_buckets[10] = 99;
