@@ -93,7 +93,7 @@ Connection::~Connection() {
   }
 }
 
-void Connection::emit(void* context, const std::byte* message, uint32_t length, uint32_t worker) {
+void Connection::emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
   auto* self = static_cast<Connection*>(context);
   Endpoint to = self->node_;
   // Before OPENED any port of the node will do.
@@ -138,7 +138,8 @@ uint32_t Connection::step(TimeNs now) {
 
 uint32_t Connection::handle(const client::Event& event) {
   switch (event.kind) {
-    case client::EventKind::kNone: return 0;
+    case client::EventKind::kNone:
+    case client::EventKind::kMapped: return 0;
     case client::EventKind::kOpened:
       is_open_ = true;
       refusal_.reset();

@@ -40,7 +40,7 @@ class Connection {
   };
 
   Connection() = default;
-  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t worker);
+  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t node, uint32_t worker);
   uint32_t step(TimeNs now);
   uint32_t handle(const client::Event& event);
   void finish(const client::Event& event);

@@ -42,7 +42,7 @@ class Sessions {
   struct FreeAligned {
     void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
   };
-  static void emit(void* transport, const std::byte* message, uint32_t length, uint32_t worker) {
+  static void emit(void* transport, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
     static_cast<Transport*>(transport)->send(message, length, worker);
   }
 

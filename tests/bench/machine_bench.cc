@@ -52,7 +52,7 @@ struct FakePeer {
   const std::byte* take() { return replies[taken++ % kReplies].bytes; }
 };
 
-void emit(void* context, const std::byte* message, uint32_t, uint32_t) {
+void emit(void* context, const std::byte* message, uint32_t, uint32_t, uint32_t) {
   static_cast<FakePeer*>(context)->answer(message);
 }
 

@@ -65,7 +65,7 @@ void Client::open(Session& session) {
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
-void Client::emit(void* context, const std::byte* message, uint32_t length, uint32_t worker) {
+void Client::emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
   Session& session = *static_cast<Session*>(context);
   Client& client = *session.client;
   std::vector<std::byte> bytes(message, message + length);

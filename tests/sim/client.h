@@ -67,7 +67,7 @@ class Client {
   bool submit(uint32_t index);
   void count(const Outcome& outcome);
   Outcome outcome_of(const client::Event& event);
-  static void emit(void* session, const std::byte* message, uint32_t length, uint32_t worker);
+  static void emit(void* session, const std::byte* message, uint32_t length, uint32_t node, uint32_t worker);
   void plan_next_wake();
   TimeNs clock() const { return context_.now() + clock_offset_; }
   TimeNs think();

@@ -27,13 +27,15 @@ size_t bits_bytes(uint32_t ring) { return (ring / 8 + kLine - 1) / kLine * kLine
 
 size_t SessionMachine::memory_bytes(const MachineLimits& limits) {
   const size_t ring = ring_size(limits);
-  return ring * sizeof(Slot) + bits_bytes(static_cast<uint32_t>(ring)) + ring * message_stride(limits);
+  return ring * (sizeof(Slot) + sizeof(FanOut)) + limits.nodes * sizeof(Node) +
+         bits_bytes(static_cast<uint32_t>(ring)) + ring * message_stride(limits);
 }
 
 void SessionMachine::init(const MachineLimits& limits, MutableBytes memory, SessionId session, Emit emit,
                           void* context) {
   assert(session != 0 && emit != nullptr && limits.window != 0 && limits.retransmit_first_ns != 0);
   assert(limits.slot_bytes >= wire::kHeaderBytes && limits.slot_bytes <= limits::kMessageBytesMax);
+  assert(limits.nodes != 0 && limits.nodes <= limits::kNodesMax + 1);
   assert(memory.size() >= memory_bytes(limits) && reinterpret_cast<uintptr_t>(memory.data()) % kLine == 0);
   *this = SessionMachine();
   limits_ = limits;
@@ -47,6 +49,11 @@ void SessionMachine::init(const MachineLimits& limits, MutableBytes memory, Sess
   std::byte* at = memory.data();
   slots_ = reinterpret_cast<Slot*>(at);
   at += ring * sizeof(Slot);
+  fans_ = reinterpret_cast<FanOut*>(at);
+  at += ring * sizeof(FanOut);
+  nodes_ = reinterpret_cast<Node*>(at);
+  for (uint32_t i = 0; i < limits.nodes; ++i) nodes_[i] = Node{};
+  at += limits.nodes * sizeof(Node);
   settled_bits_ = reinterpret_cast<uint64_t*>(at);
   std::memset(at, 0, bits_bytes(ring));
   at += bits_bytes(ring);
@@ -119,20 +126,25 @@ void SessionMachine::mark_settled(Sequence sequence) {
 
 void SessionMachine::update_limit() {
   const Sequence limit = watermark_ + window_;
-  sequence_limit_ = state_ != MachineState::kOpen ? 0 : limit <= kSequenceMax ? limit : kSequenceMax + 1;
+  sequence_limit_ = !is_usable_ ? 0 : limit <= kSequenceMax ? limit : kSequenceMax + 1;
 }
 
 void SessionMachine::settle(Slot* slot, Result result, Event* event) {
   unlink(slot);
-  slot->state = kSettled;
-  mark_settled(slot->sequence);
+  slot->resumable = event->timed_out && result == Result::kUnknownOutcome;
+  if (slot->resumable) [[unlikely]] {
+    slot->state = kHeld;
+  } else {
+    slot->state = kSettled;
+    mark_settled(slot->sequence);
+  }
   --outstanding_;
   ++statistics_.settled;
   if (result == Result::kCommitted) [[likely]] {
     ++statistics_.committed;
   } else if (result == Result::kUnknownOutcome) {
     ++statistics_.unknown;
-  } else if (is_recorded(result)) {
+  } else if (is_recorded(result) || (event->reply_flags & wire::kReplyFlagDecided) != 0) {
     ++statistics_.aborted;
   } else if (event->timed_out) {
     ++statistics_.timed_out;
@@ -152,22 +164,42 @@ void SessionMachine::give_up(Slot* slot, Event* event) {
     settle(slot, Result::kBusy, event);
     return;
   }
-  // Only one copy was sent, and the node said that it did not execute it.
-  const bool certain = slot->sends == 1 && slot->refusal != Result::kCommitted;
+  // Only one copy was sent, and the node said that it did not execute it. (Of several shards another participant may
+  // have prepared it.)
+  const bool certain = slot->participants == 0 && slot->sends == 1 && slot->refusal != Result::kCommitted;
   event->detail = slot->refusal_detail;
   if (certain) event->timed_out = false;
   settle(slot, certain ? slot->refusal : Result::kUnknownOutcome, event);
+}
+
+void SessionMachine::doom(Slot* slot) {
+  unlink(slot);
+  append(slot, kDoomedList);
+  wake_at(0);
 }
 
 // Everything that is submitted and not settled will be settled by poll(), without an answer.
 void SessionMachine::doom_outstanding() {
   for (Sequence s = watermark_; s != next_sequence_; ++s) {
     Slot& slot = slots_[s & mask_];
-    if (slot.sequence != s || (slot.state != kQueued && slot.state != kInFlight)) continue;
-    unlink(&slot);
-    append(&slot, kDoomedList);
+    if (slot.sequence == s && (slot.state == kQueued || slot.state == kInFlight)) doom(&slot);
   }
-  wake_at(0);
+}
+
+bool SessionMachine::resume(Slot* slot, TimeNs deadline_ns, TimeNs now) {
+  assert(slot->state == kHeld);
+  if (!slot->resumable || !is_active_) return false;
+  slot->resumable = false;
+  slot->state = kInFlight;
+  slot->deadline_ns = deadline_ns;
+  slot->backoff = 0;
+  if (slot->participants != 0) fan_of(slot).lost = static_cast<uint16_t>(~1u);
+  ++outstanding_;
+  ++statistics_.submitted;
+  ++statistics_.resumed;
+  append(slot, kResendList);
+  wake_at(now);
+  return true;
 }
 
 }  // namespace txnic::client

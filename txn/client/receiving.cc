@@ -47,9 +47,11 @@ Event SessionMachine::on_message(TimeNs now, const std::byte* message, uint32_t 
   event.message = message;
   switch (static_cast<wire::Type>(event.header.type)) {
     case wire::Type::kExecuted: on_executed(&event, now); break;
+    case wire::Type::kPrepared: on_prepared(&event, now); break;
     case wire::Type::kChallenge: on_challenge(event, now); break;
     case wire::Type::kOpened: on_opened(&event, now); break;
     case wire::Type::kClosed: on_closed(&event); break;
+    case wire::Type::kMapped: on_mapped(&event); break;
     default: ++statistics_.unmatched; break;  // an echo, or a type that parse_reply_header does not let through
   }
   return event;
@@ -57,14 +59,18 @@ Event SessionMachine::on_message(TimeNs now, const std::byte* message, uint32_t 
 
 void SessionMachine::on_executed(Event* event, TimeNs now) {
   const wire::Header& h = event->header;
-  if (is_opening() && static_cast<Result>(h.result) == Result::kBadVersion) [[unlikely]] {
-    ++statistics_.session_messages;  // the answer to OPEN of a node that cannot read it
-    refuse_opening(event, now);
-    return;
+  if (static_cast<Result>(h.result) == Result::kBadVersion) [[unlikely]] {
+    Node* const node = node_count_ == 1 ? &nodes_[0] : node_by_attempt(h.sequence);
+    if (node != nullptr && node->is_opening()) {  // the answer to OPEN of a node that cannot read it
+      ++statistics_.session_messages;
+      refuse_opening(*node, event, now);
+      return;
+    }
   }
-  Slot* const slot = &slots_[h.sequence & mask_];
-  if (slot->sequence != h.sequence || slot->state != kInFlight) [[unlikely]] {
-    ++(h.sequence < next_sequence_ && h.sequence != 0 ? statistics_.duplicates : statistics_.unmatched);
+  Slot* const slot = awaiting(h);
+  if (slot == nullptr) return;
+  if (slot->participants != 0) [[unlikely]] {
+    ++statistics_.unmatched;
     return;
   }
   if (!values_fit(event->message, h)) [[unlikely]] {
@@ -94,7 +100,8 @@ void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
   const wire::Header& h = event->header;
   const auto result = static_cast<Result>(h.result);
   if (result == Result::kBadSession) {
-    on_bad_session(*event, slot, now);
+    Node& node = nodes_[slot->node];
+    on_bad_session(*event, node, slot->stamp == node.stamp, now);
     return;
   }
   const bool current = h.stamp == slot->stamp || result == Result::kBadVersion;
@@ -109,35 +116,44 @@ void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
   const bool retry = result == Result::kLocked || result == Result::kBusy;
   const bool always = result == Result::kBusy && (reason == BusyReason::kWindow || reason == BusyReason::kNotReady);
   if (retry && (always || slot->deadline_ns > now)) {
-    ++statistics_.retryable;
-    ++statistics_.busy_retries;
-    const auto list = static_cast<uint8_t>(kBusyLists + slot->busy_backoff);
-    if (slot->busy_backoff < kLevels - 1) ++slot->busy_backoff;
-    if (slot->list >= kBusyLists && slot->list < kBusyLists + kLevels) return;  // waits already
-    unlink(slot);
-    arm(slot, list, now);
+    retry_later(slot, now);
     return;
   }
   ++statistics_.answers;
-  // Another copy may have been executed, or be executed when it arrives.
-  const bool uncertain = !slot->read_only && slot->sends > 1 && (!is_lasting(result) || slot->restamped);
+  if (result == Result::kWrongShard && limits_.nodes > 1) ask_map(now);
+  // Another copy may have been executed, or be executed when it arrives; also where the shard was before it moved.
+  const bool may_move = map_ != nullptr && result == Result::kWrongShard;
+  const bool is_for_all = is_lasting(result) && !slot->restamped && !may_move;
+  const bool uncertain = !slot->read_only && slot->sends > 1 && !is_for_all;
   settle(slot, uncertain || result == Result::kOldSequence ? Result::kUnknownOutcome : result, event);
+}
+
+// After a pause that grows.
+void SessionMachine::retry_later(Slot* slot, TimeNs now) {
+  ++statistics_.retryable;
+  ++statistics_.busy_retries;
+  const auto list = static_cast<uint8_t>(kBusyLists + slot->busy_backoff);
+  if (slot->busy_backoff < kLevels - 1) ++slot->busy_backoff;
+  if (slot->list >= kBusyLists && slot->list < kBusyLists + kLevels) return;  // waits already
+  unlink(slot);
+  arm(slot, list, now);
 }
 
 // The node does not accept our stamp: open again; OPENED says what becomes of the requests. BAD_SESSION names the
 // node's incarnation, not the stamp that it refuses, so it may answer a copy from before the last opening. Opening
 // because of those would make old copies of everything that is in flight, and so never end under load: they are left
 // to die out. That is nearly certain where the node says that it knows the session, in the incarnation that we know.
-void SessionMachine::on_bad_session(const Event& event, Slot* slot, TimeNs now) {
+// `is_current`: the newest copy went to that node under its newest stamp.
+void SessionMachine::on_bad_session(const Event& event, Node& node, bool is_current, TimeNs now) {
   const bool is_old_copy = event.header.detail == static_cast<uint8_t>(BadSessionReason::kOldStamp) &&
-                           stamp_incarnation(event.header.stamp) == stamp_incarnation(stamp_);
+                           stamp_incarnation(event.header.stamp) == stamp_incarnation(node.stamp);
   const TimeNs quiet_ns = limits_.open_retry_ns * (is_old_copy ? kStaleStampRetries : 1);
-  if (state_ != MachineState::kOpen || slot->stamp != stamp_ || now < opened_at_ + quiet_ns) {
+  if (node.state != MachineState::kOpen || !is_current || now < node.opened_at + quiet_ns) {
     ++statistics_.stale;
     return;
   }
   ++statistics_.retryable;
-  begin_opening(MachineState::kReopening, now);
+  begin_opening(node, MachineState::kReopening, now);
 }
 
 }  // namespace txnic::client

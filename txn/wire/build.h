@@ -71,6 +71,14 @@ class ExecuteBuilder {
     return static_cast<uint32_t>(used_);
   }
 
+  // An operation as it stands in another message of this kind. It must fit.
+  void append_copy(Bytes operation) {
+    assert(count_ < limits::kOperationsMax && used_ + operation.size() <= capacity_);
+    std::memcpy(base_ + used_, operation.data(), operation.size());
+    used_ += operation.size();
+    ++count_;
+  }
+
   uint32_t operation_count() const { return count_; }
   size_t size() const { return used_; }
 

@@ -101,7 +101,7 @@ class World {
     return config;
   }
 
-  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t worker) {
+  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
     Client& client = *static_cast<Client*>(context);
     client.world->send({0, true, worker, client.endpoint, {message, message + length}});
   }

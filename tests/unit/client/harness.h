@@ -19,6 +19,7 @@ struct Sent {
   wire::Header header;
   Message bytes;
   uint32_t worker;
+  uint32_t node;
 };
 
 class Harness {
@@ -72,6 +73,14 @@ class Harness {
     return poll();
   }
   const wire::Header& last() const { return sent.back().header; }
+  std::vector<Sent> take(wire::Type type) {
+    std::vector<Sent> some;
+    for (const Sent& s : sent) {
+      if (s.header.type == static_cast<uint8_t>(type)) some.push_back(s);
+    }
+    sent.clear();
+    return some;
+  }
   uint32_t count(wire::Type type) const {
     uint32_t n = 0;
     for (const Sent& s : sent) n += s.header.type == static_cast<uint8_t>(type);
@@ -102,12 +111,14 @@ class Harness {
     machine.submit(slot, builder, shard, deadline, now);
     return slot;
   }
-  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t worker) {
+  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t node,
+                   uint32_t worker) {
     auto* self = static_cast<Harness*>(context);
     Sent s{};
     ASSERT_EQ(wire::parse_request_header(message, length, &s.header), wire::ParseError::kNone);
     s.bytes.assign(message, message + length);
     s.worker = worker;
+    s.node = node;
     self->sent.push_back(std::move(s));
   }
 

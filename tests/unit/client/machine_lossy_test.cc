@@ -141,7 +141,7 @@ class Run {
     }
   }
 
-  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t) {
+  static void emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t) {
     auto* self = static_cast<Run*>(context);
     const wire::Header h = wire::read_header(message);
     if (h.type == static_cast<uint8_t>(wire::Type::kExecute)) {

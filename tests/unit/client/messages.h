@@ -41,6 +41,7 @@ struct Opening {
   uint32_t window = 1024;
   uint32_t idle_expiry_seconds = 0;
   bool survived = false;
+  uint32_t map_epoch = 0;
 };
 
 inline Message opened(SessionId session, Sequence attempt, const Opening& opening) {
@@ -54,6 +55,7 @@ inline Message opened(SessionId session, Sequence attempt, const Opening& openin
   body.idle_expiry_seconds = opening.idle_expiry_seconds;
   body.window_survived = opening.survived ? 1 : 0;
   store(m.data() + wire::kHeaderBytes, body);
+  store(m.data() + offsetof(wire::Header, map_epoch), opening.map_epoch);
   return m;
 }
 
