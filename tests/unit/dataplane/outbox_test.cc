@@ -137,6 +137,7 @@ class Outbox : public testing::Test {
 
   void start(DataplaneOptions options = {}) {
     options.port_ids = {link_.listener()};
+    if (second_link_ != nullptr) options.port_ids.push_back(second_link_->listener());
     options.idle = Idle::kSleep;
     options.held_packets_max = 64;
     options.map = three_nodes();
@@ -150,6 +151,10 @@ class Outbox : public testing::Test {
     ASSERT_TRUE(plane_->start(&error)) << error;
     wire_ = std::make_unique<test::Wire>(link_.connector());
     ASSERT_TRUE(wire_->connect());
+    if (second_link_ != nullptr) {
+      second_wire_ = std::make_unique<test::Wire>(second_link_->connector());
+      ASSERT_TRUE(second_wire_->connect());
+    }
     ASSERT_TRUE(test::eventually([&] {
       plane_->housekeep();
       return plane_->all_links_up();
@@ -192,10 +197,14 @@ class Outbox : public testing::Test {
     EXPECT_TRUE(plane_->stop(&error)) << error;
     const Totals totals = read_totals(*plane_);
     EXPECT_EQ(totals.received, totals.ended_total);
-    EXPECT_EQ(totals.received, totals.ports[0].rx_packets + totals.from_workers);
+    uint64_t rx = 0, tx = 0;
+    for (const PortTotals& port : totals.ports) {
+      rx += port.rx_packets;
+      tx += port.tx_packets + port.tx_dropped;
+    }
+    EXPECT_EQ(totals.received, rx + totals.from_workers);
     EXPECT_EQ(totals.from_workers, totals.outbox.worker_frames);
-    EXPECT_EQ(totals.ended[reason::kArpAnswered] + totals.outbox.frames + totals.outbox.arp_requests,
-              totals.ports[0].tx_packets + totals.ports[0].tx_dropped);
+    EXPECT_EQ(totals.ended[reason::kArpAnswered] + totals.outbox.frames + totals.outbox.arp_requests, tx);
     EXPECT_EQ(totals.ended[reason::kOther], 0u);
     EXPECT_EQ(shared_.bad.load(), 0u);
     return totals;
@@ -207,10 +216,13 @@ class Outbox : public testing::Test {
       EXPECT_TRUE(plane_->stop(&error)) << error;
     }
     wire_.reset();
+    second_wire_.reset();
     plane_.reset();
   }
 
   test::Link link_;
+  std::unique_ptr<test::Link> second_link_;  // made before start(): a second port
+  std::unique_ptr<test::Wire> second_wire_;
   Shared shared_;
   std::unique_ptr<Dataplane> plane_;
   std::vector<std::unique_ptr<OrderMode>> modes_;
@@ -330,6 +342,32 @@ TEST_F(Outbox, AStaticNextHopNeedsNoQuestion) {
   EXPECT_EQ(datagrams()[0][5], 77);
   EXPECT_EQ(datagrams()[1][5], 78);
   EXPECT_EQ(stop().outbox.arp_requests, 0u);
+}
+
+TEST_F(Outbox, FramesLeaveByThePortOnWhichThePeerWasHeardLast) {
+  second_link_ = std::make_unique<test::Link>();
+  start();
+  const auto heard_on_the_second = [&](size_t count) {
+    return test::eventually([&] {
+      second_wire_->gather();
+      return static_cast<size_t>(std::count_if(second_wire_->answers.begin(), second_wire_->answers.end(),
+                                               [](const Frame& f) { return test::get16(f, 12) == 0x0800; })) == count;
+    });
+  };
+  ASSERT_TRUE(second_wire_->send({test::make_arp(1, kPeer, kSilent)}));
+  ASSERT_TRUE(test::eventually([&] { return plane_->next_hops_known() == 1; }));
+  order(0, {{2, 1, 60}});
+  ASSERT_TRUE(heard_on_the_second(1));
+  const Mac& mac = plane_->ports()[1].mac;
+  const Frame& frame = second_wire_->answers.back();
+  EXPECT_TRUE(std::equal(mac.begin(), mac.end(), frame.begin() + 6)) << "from that port's own address";
+  // It moves: its next ARP comes by the first port.
+  ASSERT_TRUE(wire_->send({test::make_arp(1, kPeer, kUs)}));
+  ASSERT_TRUE(test::eventually([&] { return read_totals(*plane_).ended[reason::kArpAnswered] == 1; }));
+  order(0, {{2, 1, 60}});
+  ASSERT_TRUE(gather_datagrams(1));
+  EXPECT_TRUE(heard_on_the_second(1));
+  EXPECT_EQ(stop().outbox.frames, 2u);
 }
 
 TEST_F(Outbox, WhatIsForNobodyElseIsABugThatShows) {
