@@ -54,7 +54,7 @@ inline constexpr uint32_t kSplitsPerInsertMax = 2;     // bucket splits one inse
 inline constexpr uint32_t kLogBlockBytes = 4096;             // unit of write and of torn-write damage
 inline constexpr uint32_t kLogGroupBytesMax = 4u << 20;      // one group commit
 inline constexpr uint64_t kLogSegmentBytesDefault = 256ull << 20;
-inline constexpr uint32_t kLogRecordBytesMax = 4096;         // one commit record
+inline constexpr uint32_t kLogRecordBytesMax = 4352;         // one record
 inline constexpr uint64_t kAsyncDelayMicrosecondsDefault = 1000;
 
 }  // namespace txnic::limits

@@ -66,6 +66,7 @@ class SessionTable {
     }
     return nullptr;
   }
+  const Session* find(SessionId id) const { return const_cast<SessionTable*>(this)->find(id); }
   void prefetch(SessionId id) const { txnic::prefetch(&index_[home(id)]); }
 
   // The second stage: the window entry, once the index is in the cache.

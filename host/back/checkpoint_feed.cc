@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/back/checkpoint_feed.h"
 
+#include <algorithm>
+
 #include "host/back/host_back.h"
+#include "txn/commit/machine.h"
 
 namespace txnic::back {
 namespace {
@@ -30,6 +33,22 @@ bool write_header(log::CheckpointWriter& part, const log::RecordHeader& header) 
   return true;
 }
 
+bool write_transaction(log::CheckpointWriter& part, const HostBack& back, const commit::Transaction& t) {
+  const commit::Record kind = t.state == commit::State::kPrepared    ? commit::Record::kPrepare
+                              : t.state == commit::State::kCommitted ? commit::Record::kCommit
+                                                                     : commit::Record::kAbort;
+  const Session* const session = back.sessions().find(t.id.session);
+  const Sequence watermark = std::max(session == nullptr ? 0 : session->watermark, back.least_watermark(t.id.sequence));
+  log::TransactionEntry entry = entry_of(kind, t, session != nullptr, watermark);
+  if (kind == commit::Record::kCommit) entry.redo = {};
+  const uint32_t bytes = log::transaction_bytes(entry);
+  std::byte* const at = part.reserve(bytes);
+  if (at == nullptr) return false;
+  log::lay_transaction(entry, back.own_number(t.shard), at);
+  part.append(bytes);
+  return true;
+}
+
 constexpr uint32_t kHeaderBytes = sizeof(log::RecordHeader);
 
 }  // namespace
@@ -40,6 +59,8 @@ uint32_t CheckpointFeed::step(const HostBack& back) {
   switch (phase_) {
     case Phase::kShards:
       return write_shards(back);
+    case Phase::kTransactions:
+      return write_transactions(back);
     case Phase::kSessions:
       return write_sessions(back);
     case Phase::kRows:
@@ -60,6 +81,21 @@ uint32_t CheckpointFeed::write_shards(const HostBack& back) {
     }
   }
   shard_ = 0;
+  phase_ = Phase::kTransactions;
+  return written;
+}
+
+uint32_t CheckpointFeed::write_transactions(const HostBack& back) {
+  commit::Machine* const machine = back.machine();
+  const uint32_t slots = machine == nullptr ? 0 : machine->capacity();
+  uint32_t written = 0;
+  for (uint32_t looked_at = 0; slot_ < slots; ++slot_, ++looked_at) {
+    if (looked_at == kSlotsPerStep || written == kTransactionsPerStep) return std::max(written, 1u);
+    const commit::Transaction* const t = machine->kept(slot_);
+    if (t == nullptr) continue;
+    if (!write_transaction(*part_, back, *t)) return written;
+    ++written;
+  }
   phase_ = Phase::kSessions;
   return written;
 }
@@ -96,8 +132,8 @@ uint32_t CheckpointFeed::write_sessions(const HostBack& back) {
       if (++looked_at >= kOutcomesPerStep) return looked_at;
       const uint32_t local = outcome_ / window;
       const Outcome& outcome = table.entry(session, local, outcome_ % window);
-      // An abort that was told needs no record: a duplicate from before the restart carries an old stamp.
-      if (outcome.key == 0 || outcome.result() != Result::kCommitted) continue;
+      // Aborts too: one over several shards is final, whatever stamp a duplicate carries.
+      if (outcome.key == 0) continue;
       if (!write_header(*part_,
                         {kHeaderBytes, static_cast<uint8_t>(log::RecordType::kOutcome), 0, back.global_shard(local),
                          outcome.version, session->id, outcome.key, session->watermark})) {

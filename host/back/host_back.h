@@ -13,13 +13,21 @@
 
 #include "host/back/checkpoint_feed.h"
 #include "host/log/keeper.h"
-#include "host/log/record.h"
+#include "host/log/transaction_record.h"
 #include "host/log/worker_log.h"
 #include "host/store/shard.h"
 #include "offload/back.h"
 #include "txn/session.h"
+#include "txn/shard_map.h"
+
+namespace txnic::commit {
+class Machine;
+}
 
 namespace txnic::back {
+
+// A record about a transaction, for the log and for checkpoints. It points into `t`.
+log::TransactionEntry entry_of(commit::Record kind, const commit::Transaction& t, bool in_window, Sequence watermark);
 
 struct HostBackConfig {
   uint32_t worker = 0;
@@ -57,9 +65,33 @@ class HostBack {
   uint32_t poll(TimeNs now);
   bool quiet() const { return log_ == nullptr || log_->quiet(); }
 
+  // ---- offload::CommitBack (host_back_transactions.cc). Redo is a row of writes as the log has them; no pointer into
+  // the store is kept: apply() finds each key again. What is set aside is counted from the redo and from what it will
+  // replace, so the keys must be locked from set_aside() to apply() or give_back().
+  uint32_t encode_redo(std::span<const offload::Write> writes, MutableBytes room) const;
+  bool set_aside(uint32_t local_shard, Bytes redo);
+  void give_back(uint32_t local_shard, Bytes redo);
+  // 0: 2^48 commits of one shard in one incarnation; a restart takes a new one.
+  Version take_version(uint32_t local_shard) {
+    if (((current_versions_[local_shard] + 1) << 16) == 0) [[unlikely]]
+      return 0;
+    return ++current_versions_[local_shard];
+  }
+  void apply(uint32_t local_shard, Version version, Bytes redo);
+  bool log_transaction(const offload::TransactionRecord& record, Lsn* lsn);
+
   // ---- start-up: versions as recovery found them; everything up to now is durable.
   void set_current_version(uint32_t local_shard, Version newest);
   Version current_version(uint32_t local_shard) const { return current_versions_[local_shard]; }
+
+  // Whose transactions checkpoints are to hold (null: none), and how its shards are numbered over the cluster (null: as
+  // on this node). Both outlive this.
+  void set_machine(commit::Machine* machine, const ShardMap* map) { machine_ = machine, map_ = map; }
+  commit::Machine* machine() const { return machine_; }
+  // The node's own number of one of its shards: what log and checkpoint name.
+  ShardId own_number(ShardId shard) const { return map_ == nullptr ? shard : map_->places[shard].number; }
+
+  Sequence least_watermark(Sequence sequence) const;
 
   // ---- for checkpoints and statistics
   uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
@@ -76,6 +108,7 @@ class HostBack {
   uint32_t record_bytes(const offload::CommitRequest& request) const;
   bool has_room(const offload::CommitRequest& request);
   void encode(const offload::CommitRequest& request, Version version, std::byte* at, uint32_t bytes) const;
+  std::span<const storage::Need> needs_of(uint32_t local_shard, Bytes redo);
 
   const HostBackConfig config_;
   const Durability durability_;
@@ -85,9 +118,11 @@ class HostBack {
   std::vector<storage::Shard*> shards_;
   std::vector<Version> current_versions_;                    // newest version taken, per local shard
   std::vector<Version> durable_versions_;                    // newest durable version; follows group by group
-  std::array<storage::Need, limits::kOperationsMax> needs_;  // scratch of has_room()
+  std::array<storage::Need, limits::kOperationsMax> needs_;  // scratch of has_room(), needs_of()
   std::byte* reserved_ = nullptr;                            // between can_commit() and commit()
   uint32_t reserved_bytes_ = 0;
+  commit::Machine* machine_ = nullptr;
+  const ShardMap* map_ = nullptr;
   CheckpointFeed checkpoint_;  // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;
 };

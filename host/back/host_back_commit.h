@@ -45,14 +45,8 @@ inline void HostBack::encode(const offload::CommitRequest& request, Version vers
                               request.is_replay ? 0 : request.session, request.sequence, request.watermark});
   at += sizeof(log::RecordHeader);
   for (const offload::Write& write : request.writes) {
-    const uint32_t padded = log::write_bytes(write.key_length, write.value_length);
-    store<uint64_t>(at + padded - 8, 0);  // padding is zero: equal runs write equal logs
-    store(at, log::WriteHeader{write.key_length, write.is_delete, write.table, write.value_length, 0});
-    std::memcpy(at + sizeof(log::WriteHeader), write.key, write.key_length);
-    if (write.value_length != 0) {
-      std::memcpy(at + sizeof(log::WriteHeader) + write.key_length, write.value, write.value_length);
-    }
-    at += padded;
+    at +=
+        log::lay_write(at, write.table, write.is_delete, write.key, write.key_length, write.value, write.value_length);
   }
 }
 

@@ -85,13 +85,19 @@ bool RecoveredState::on_shard_version(ShardId shard, Version newest) {
 }
 
 bool RecoveredState::on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence) {
-  window_of(streams_[shard], session);
+  Stream& stream = streams_[shard];
+  window_of(stream, session);
+  stream.kept.on_session_open(session, [&](const log::KeptTransaction& kept) {
+    const Outcome outcome = log::outcome_of(kept.id, kept.result, kept.detail, kept.version);
+    on_outcome(shard, session, outcome.key, outcome.version, kept.watermark);
+  });
   return true;
 }
 
 bool RecoveredState::on_session_close(ShardId shard, SessionId session) {
   Stream& stream = streams_[shard];
   stream.windows.erase(session);
+  stream.kept.on_session_close(session);
   if (stream.last_id == session) stream.last = nullptr;
   return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What recovery rebuilds: rows straight into the shards, windows first beside them (several shards are replayed at
-// once, and a session's windows are spread over them), then into the workers' session tables.
+// once, and a session's windows are spread over them), then into the workers' session tables; and transactions over
+// several shards that are not over, then into the workers' commit machines.
 #pragma once
 
 #include <memory>
@@ -8,11 +9,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/log/kept_transactions.h"
 #include "host/log/recovery.h"
 #include "host/store/shard.h"
 #include "txn/session.h"
 
+namespace txnic::commit {
+class Machine;
+}
+
 namespace txnic::back {
+
+class HostBack;
 
 // The stamp of a session that recovery brought back and nobody has opened again: matches no request, so that what was
 // sent before the restart is refused (DESIGN 4.3), with the word that the window survived.
@@ -30,11 +38,19 @@ class RecoveredState final : public log::RecoverySink {
   bool on_shard_version(ShardId shard, Version newest) override;
   bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) override;
   bool on_session_close(ShardId shard, SessionId session) override;
+  bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override;
   void prefetch(ShardId shard, TableId table, Bytes key) override;
 
   // Fills one worker's session table with its shards' windows (shard s is of worker s % worker_count). Answers an
   // error text, or empty.
   std::string fill(uint32_t worker, uint32_t worker_count, TimeNs now, SessionTable* table) const;
+  // Gives one worker's machine what its shards have to keep of transactions over several shards: the prepared ones
+  // again hold their locks and their memory in the store, decisions are told again, promises stay (COMMIT 1, 13). Call
+  // it before the worker serves anything. Answers an error text, or empty.
+  std::string restore(uint32_t worker, uint32_t worker_count, TimeNs now, HostBack* back,
+                      commit::Machine* machine) const;
+  // How many there are to restore, prepared or decided, in all shards.
+  uint64_t transactions() const;
   Version newest_version(ShardId shard) const { return streams_[shard].newest; }
   uint64_t sessions() const;
   // Why a callback answered false, and what to do; empty if none did.
@@ -52,6 +68,7 @@ class RecoveredState final : public log::RecoverySink {
     std::unordered_map<SessionId, std::unique_ptr<Window>> windows;
     SessionId last_id = 0;  // the window of the record before: records of one session come in runs
     Window* last = nullptr;
+    log::KeptTransactions kept;
     uint64_t lost_outcomes = 0;  // still wanted, but the window is smaller now
     bool out_of_memory = false;
     int32_t undeclared_table = -1;

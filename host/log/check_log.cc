@@ -30,6 +30,7 @@ class SessionCounter final : public RecoverySink {
     if (shard == 0) open.erase(session);
     return true;
   }
+  bool on_transaction(ShardId, const TransactionEntry&) override { return true; }
   std::set<SessionId> open;
 };
 
@@ -72,8 +73,10 @@ void add_logs(const RecoveryReport& report, std::string* text) {
 }
 
 void add_records(const RecoveryReport& report, size_t sessions, std::string* text) {
-  static constexpr const char* kNames[kRecordTypeCount] = {"",     "commits",  "session openings", "session closings",
-                                                           "rows", "outcomes", "shard states",     "clean stops"};
+  static constexpr const char* kNames[kRecordTypeCount] = {
+      "",         "commits",          "session openings", "session closings",
+      "rows",     "outcomes",         "shard states",     "clean stops",
+      "prepares", "prepared commits", "aborts",           "ends"};
   std::string line = "records: " + std::to_string(report.records);
   for (uint32_t type = 1; type < kRecordTypeCount; ++type) {
     if (report.records_by_type[type] == 0) continue;

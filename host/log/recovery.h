@@ -9,7 +9,7 @@
 
 #include "host/log/disk.h"
 #include "host/log/manifest.h"
-#include "txn/result.h"
+#include "host/log/transaction_record.h"
 
 namespace txnic::log {
 
@@ -27,6 +27,9 @@ class RecoverySink {
   // Sessions: a log's session records go to the stream of each of its shards, in their place.
   virtual bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) = 0;
   virtual bool on_session_close(ShardId shard, SessionId session) = 0;
+  // A record about a transaction over several shards. Its writes (kPreparedCommit) and its outcome for the window (if
+  // in_window) have come just before, by the calls above. See kept_transactions.h.
+  virtual bool on_transaction(ShardId shard, const TransactionEntry& entry) = 0;
   // A hint: on_put or on_delete of this key comes in a moment.
   virtual void prefetch(ShardId /*shard*/, TableId /*table*/, Bytes /*key*/) {}
 };
@@ -45,8 +48,6 @@ struct LogSummary {
   LogPosition end;
   bool clean = false;  // ended by a clean stop
 };
-
-inline constexpr uint32_t kRecordTypeCount = 8;  // RecordType + 1
 
 struct RecoveryReport {
   bool ok = false;

@@ -10,31 +10,49 @@ namespace {
 constexpr int kPrefetchRecords = 6;
 constexpr uint32_t kPrefetchKeys = 4;
 
-ReplayResult replay_writes(const RecordHeader& header, const std::byte* at, uint32_t room, ShardId shard,
+ReplayResult replay_writes(const std::byte* at, uint32_t room, uint32_t count, ShardId shard, Version version,
                            RecoverySink* sink, ReplayCounts* counts) {
-  for (uint32_t i = 0; i < header.write_count; ++i) {
-    if (room < sizeof(WriteHeader)) return ReplayResult::kMalformed;
-    const auto write = load<WriteHeader>(at);
-    const uint32_t bytes = write_bytes(write.key_length, write.value_length);
-    if (bytes > room || write.key_length == 0 || write.key_length > limits::kKeyBytesMax ||
-        write.value_length > limits::kValueBytesMax) {
-      return ReplayResult::kMalformed;
-    }
-    const Bytes key(at + sizeof write, write.key_length);
-    const Bytes value(key.data() + write.key_length, write.value_length);
-    const bool taken = write.is_delete != 0 ? sink->on_delete(shard, write.table, key, header.version)
-                                            : sink->on_put(shard, write.table, key, value, header.version);
+  LoggedWrite write;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t bytes = read_write(at, room, &write);
+    if (bytes == 0) return ReplayResult::kMalformed;
+    const bool taken = write.is_delete ? sink->on_delete(shard, write.table, write.key, version)
+                                       : sink->on_put(shard, write.table, write.key, write.value, version);
     if (!taken) return ReplayResult::kNoMemory;
     at += bytes;
     room -= bytes;
   }
-  counts->rows += header.write_count;
+  counts->rows += count;
   return ReplayResult::kDone;
+}
+
+// A transaction over several shards: its writes when they are committed, where its record stands (COMMIT 17); its
+// outcome, if the session was open; then what is to be kept of it.
+ReplayResult replay_transaction(const std::byte* record, uint32_t room, ShardId shard, RecoverySink* sink,
+                                ReplayCounts* counts) {
+  TransactionEntry entry;
+  LockArray locks;
+  if (!parse_transaction(record, room, &locks, &entry)) return ReplayResult::kMalformed;
+  if (entry.type == RecordType::kPreparedCommit) {
+    const ReplayResult result =
+        replay_writes(entry.redo.data(), static_cast<uint32_t>(entry.redo.size()),
+                      load<RecordHeader>(record).write_count, shard, entry.version, sink, counts);
+    if (result != ReplayResult::kDone) return result;
+  }
+  if (entry.in_window && entry.type != RecordType::kPrepare) {
+    ++counts->outcomes;
+    const Outcome outcome = outcome_of(entry.id, entry.result, entry.detail, entry.version);
+    if (!sink->on_outcome(shard, entry.id.session, outcome.key, outcome.version, entry.watermark)) {
+      return ReplayResult::kNoMemory;
+    }
+  }
+  return sink->on_transaction(shard, entry) ? ReplayResult::kDone : ReplayResult::kNoMemory;
 }
 
 // Tells the sink the first keys of a record.
 void announce(const std::byte* record, ShardId shard, RecoverySink* sink) {
   const auto header = load<RecordHeader>(record);
+  if (header.type > static_cast<uint8_t>(RecordType::kClean)) return;  // its writes do not follow the header
   const std::byte* at = record + sizeof header;
   uint32_t room = header.length - static_cast<uint32_t>(sizeof header);
   for (uint32_t i = 0; i < header.write_count && i < kPrefetchKeys && room >= sizeof(WriteHeader); ++i) {
@@ -58,7 +76,8 @@ ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard
   switch (static_cast<RecordType>(header.type)) {
     case RecordType::kCommit:
     case RecordType::kRow: {
-      const ReplayResult result = replay_writes(header, body, body_bytes, shard, sink, counts);
+      const ReplayResult result =
+          replay_writes(body, body_bytes, header.write_count, shard, header.version, sink, counts);
       if (result != ReplayResult::kDone || header.session == 0) return result;
       ++counts->outcomes;
       // A commit's outcome has result kCommitted (0) and no detail.
@@ -82,6 +101,11 @@ ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard
     case RecordType::kSessionClose:
       taken = sink->on_session_close(shard, header.session);
       break;
+    case RecordType::kPrepare:
+    case RecordType::kPreparedCommit:
+    case RecordType::kAbort:
+    case RecordType::kEnd:
+      return replay_transaction(record, room, shard, sink, counts);
     default:
       return ReplayResult::kMalformed;
   }

@@ -285,6 +285,12 @@ const char* Stream::verify_record(Slice* slice, const std::byte* record, uint32_
     case RecordType::kOutcome:
     case RecordType::kShardState:
       break;
+    case RecordType::kPrepare:
+    case RecordType::kPreparedCommit:
+    case RecordType::kAbort:
+    case RecordType::kEnd:
+      if (header.length < sizeof header + sizeof(TransactionBody)) return "a transaction's record is too short";
+      break;
     case RecordType::kSessionOpen:
       if (header.length < sizeof header + sizeof(SessionBody)) return "a session record is too short";
       is_session = true;

@@ -13,6 +13,7 @@
 #include "host/log/disk.h"
 #include "host/log/format.h"
 #include "host/log/manifest.h"
+#include "host/log/record.h"
 
 namespace txnic::log {
 
@@ -35,7 +36,7 @@ struct Slice {
   std::vector<ChainEntry> entries;
   std::vector<uint32_t> head, tail;  // per local shard of the stream: index into entries
   uint64_t records = 0;
-  uint64_t records_by_type[8] = {};
+  uint64_t records_by_type[kRecordTypeCount] = {};
   bool ends_clean = false;        // the last record is kClean
   size_t bad_group = kNoGroup;    // first group whose records do not match their checksum
   size_t wrong_group = kNoGroup;  // first group that is whole but does not make sense …

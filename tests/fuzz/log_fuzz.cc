@@ -61,6 +61,13 @@ class StrictSink final : public log::RecoverySink {
   bool on_shard_version(ShardId shard, Version) override { return check(shard); }
   bool on_session_open(ShardId shard, SessionId, Endpoint, Stamp, Sequence) override { return check(shard); }
   bool on_session_close(ShardId shard, SessionId) override { return check(shard); }
+  bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {
+    if (entry.participants.count < 2 || entry.place >= entry.participants.count) fail("a participant that cannot be");
+    for (const commit::Lock& lock : entry.locks) sum_ += lock.key + lock.exclusive;
+    for (const std::byte byte : entry.values) sum_ += static_cast<unsigned>(byte);
+    for (const std::byte byte : entry.redo) sum_ += static_cast<unsigned>(byte);
+    return check(shard);
+  }
 
  private:
   bool check(ShardId shard, Bytes key) {

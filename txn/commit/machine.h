@@ -54,7 +54,7 @@ struct Restored {
   State state = State::kUnknown;
   Result result = Result::kCommitted;  // kAborted: why
   uint8_t detail = 0;
-  PrepareRequest prepared;  // always: id, shard, participants; the rest with State::kPrepared
+  PrepareRequest prepared;  // always: id, shard, participants, version; the rest with State::kPrepared
 };
 
 struct MachineCounters {
@@ -93,12 +93,18 @@ class Machine {
   bool knows(const TransactionId& id, ShardId shard) { return table_.find(id, shard) != nullptr; }
   uint32_t size() const { return table_.size(); }
   const MachineCounters& counters() const { return counters_; }
-  // For checkpoints and the operator: calls each(transaction) for what must survive a restart.
+  // For checkpoints, in bounded steps: what must survive a restart in slot `slot` < capacity(), or null. A transaction
+  // stays in its slot as long as it is kept.
+  uint32_t capacity() const { return table_.capacity(); }
+  const Transaction* kept(uint32_t slot) {
+    const Transaction& t = table_.at(slot);
+    return t.in_use && t.state != State::kUnknown ? &t : nullptr;
+  }
+  // The same at once, for the operator: calls each(transaction).
   template <class Each>
   void for_each(Each&& each) {
-    for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
-      const Transaction& t = table_.at(slot);
-      if (t.in_use && t.state != State::kUnknown) each(t);
+    for (uint32_t slot = 0; slot < capacity(); ++slot) {
+      if (const Transaction* const t = kept(slot); t != nullptr) each(*t);
     }
   }
 

@@ -24,6 +24,7 @@ bool Machine::restore(const Restored& restored, TimeNs now) {
   t->result = restored.state == State::kAborted ? restored.result : Result::kCommitted;
   t->detail = restored.detail;
   t->due = now;
+  t->versions[place] = p.version;  // of a commit, too: its END record tells the window
   if (restored.state != State::kPrepared) return true;
   t->recovered = true;
   if (locks_.acquire(p.locks) != LockTable::Taken::kYes ||

@@ -64,6 +64,9 @@ class RigSink final : public log::RecoverySink {
     return state_.on_session_open(shard, session, from, stamp, attempt);
   }
   bool on_session_close(ShardId shard, SessionId session) override { return state_.on_session_close(shard, session); }
+  bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {
+    return state_.on_transaction(shard, entry);
+  }
 
  private:
   const RigSwitches& switches_;

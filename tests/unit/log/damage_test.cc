@@ -43,7 +43,14 @@ struct DamageTest : ::testing::Test {
     disk.crash();
     LogNode third(disk, kConfig, &history);
     ASSERT_TRUE(third.start());
-    write(third, 29);  // so that there is room for a mark in the last group's segment
+    for (uint32_t shard = 0; shard < kShards; ++shard) {
+      using enum log::RecordType;
+      for (Sequence n = 1; n <= 3; ++n) ASSERT_TRUE(third.transact(shard, kPrepare, n));
+      ASSERT_TRUE(third.transact(shard, kAbort, 2));
+      ASSERT_TRUE(third.transact(shard, kPreparedCommit, 3));
+      ASSERT_TRUE(third.settle());
+    }
+    write(third, 23);           // so that there is room for a mark in the last group's segment
     third.step(1'000'000'000);  // the mark
     third.step();
     mark = third.log(0).next_group();
@@ -54,12 +61,22 @@ struct DamageTest : ::testing::Test {
     const Outcome whole = recover_now(disk);
     ASSERT_TRUE(whole.report.ok) << whole.report.error;
     expected = whole.states;
-    for (uint32_t shard = 0; shard < kShards; ++shard) EXPECT_EQ(rows_of(whole.states, shard), history[shard].appended);
+    for (uint32_t shard = 0; shard < kShards; ++shard) {
+      EXPECT_EQ(rows_of(whole.states, shard), history[shard].appended);
+      EXPECT_EQ(kept_of(whole.states, shard), "1:8 2:10 3:9 ");
+    }
   }
 
   static uint64_t rows_of(const std::vector<ShardState>& states, uint32_t shard) {
     const auto found = states[shard].rows.find(kLast);
     return found == states[shard].rows.end() ? 0 : found->second;
+  }
+  static std::string kept_of(const std::vector<ShardState>& states, uint32_t shard) {
+    std::string text;
+    states[shard].kept.for_each([&](const log::KeptTransaction& kept) {
+      text += std::to_string(kept.id.sequence) + ":" + std::to_string(static_cast<int>(kept.type)) + " ";
+    });
+    return text;
   }
   void write(LogNode& node, int commits) {
     for (int i = 0; i < commits; ++i) {
@@ -83,6 +100,7 @@ struct DamageTest : ::testing::Test {
     for (uint32_t shard = 0; shard < kShards; ++shard) {
       EXPECT_EQ(outcome.states[shard].rows, expected[shard].rows) << what;
       EXPECT_EQ(outcome.states[shard].outcome, expected[shard].outcome) << what;
+      EXPECT_EQ(kept_of(outcome.states, shard), kept_of(expected, shard)) << what;
     }
   }
 

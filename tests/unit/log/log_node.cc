@@ -115,6 +115,28 @@ bool LogNode::commit(uint32_t shard) {
   return true;
 }
 
+bool LogNode::transact(uint32_t shard, RecordType type, Sequence sequence) {
+  const uint64_t key = 5000;
+  std::array<std::byte, 24> redo{};
+  (void)log::lay_write(redo.data(), 1, false, reinterpret_cast<const std::byte*>(&key), 8,
+                       reinterpret_cast<const std::byte*>(&sequence), 8);
+  const commit::Lock lock{key, true};
+  log::TransactionEntry entry;
+  entry.type = type;
+  entry.id = {9, sequence};
+  entry.participants.count = 2;
+  entry.participants.shards = {static_cast<ShardId>(shard), 100};
+  if (type == RecordType::kAbort) entry.result = Result::kConflict;
+  if (type == RecordType::kPrepare) entry.locks = {&lock, 1}, entry.redo = redo;
+  const uint32_t bytes = log::transaction_bytes(entry);
+  log::WorkerLog& log = *workers_[shard % config_.workers].log;
+  std::byte* at = log.reserve(bytes);
+  if (at == nullptr) return false;
+  log::lay_transaction(entry, static_cast<ShardId>(shard), at);
+  log.append(bytes);
+  return true;
+}
+
 bool LogNode::open_session(uint32_t worker, SessionId session, Stamp stamp) {
   RecordHeader header{};
   header.length = sizeof header + sizeof(log::SessionBody);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host/log/keeper.h"
+#include "host/log/kept_transactions.h"
 #include "host/log/recovery.h"
 #include "host/log/worker_log.h"
 
@@ -30,6 +31,7 @@ struct ShardState {
   uint64_t outcome = 0;  // newest sequence with an outcome
   std::map<uint64_t, Stamp> sessions;
   Version shard_version = 0;
+  log::KeptTransactions kept;
   uint64_t replayed = 0;
 };
 
@@ -63,6 +65,10 @@ class ModelSink final : public log::RecoverySink {
     states[shard].sessions.erase(session);
     return true;
   }
+  bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {
+    states[shard].kept.on_transaction(entry);
+    return true;
+  }
   std::vector<ShardState> states;
   bool out_of_memory = false;
 };
@@ -94,6 +100,8 @@ class LogNode {
   bool start();
   // One commit of a shard; false: refused.
   bool commit(uint32_t shard);
+  // A record about a transaction over several shards, which is not of those that judge() counts.
+  bool transact(uint32_t shard, log::RecordType type, Sequence sequence);
   bool open_session(uint32_t worker, SessionId session, Stamp stamp);
   // One round of every worker's loop and of the keeper (if it has no thread).
   void step(TimeNs nanoseconds = 1000);
