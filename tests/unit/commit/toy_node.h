@@ -86,6 +86,7 @@ class ToyNode final : public commit::Node {
   bool append(Record record, const Transaction& t, Lsn* lsn) override;
   void send(const wire::CommitMessage& m) override;
   void answer(const Transaction& t) override;
+  void let_go(const commit::Client&) override {}
   void apply(const Transaction& t) override;
   void give_back(const Transaction&) override {}
   bool remember(const Transaction& t) override;
