@@ -6,32 +6,50 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include "host/log/format.h"
+#include "host/log/kept_transactions.h"
 #include "host/log/recovery.h"
 #include "host/log/tbb_parallel_for.h"
 
 namespace txnic::log {
 namespace {
 
-// Counts the sessions that shard 0 knows at the end: every worker has the same ones, as far as its log goes.
-class SessionCounter final : public RecoverySink {
+// What is there at the end: the sessions that shard 0 knows (every worker has the same ones, as far as its log goes),
+// and the transactions over several shards that a start would bring back.
+class LeftSink final : public RecoverySink {
  public:
   bool on_put(ShardId, TableId, Bytes, Bytes, Version) override { return true; }
   bool on_delete(ShardId, TableId, Bytes, Version) override { return true; }
   bool on_outcome(ShardId, SessionId, uint64_t, Version, Sequence) override { return true; }
   bool on_shard_version(ShardId, Version) override { return true; }
   bool on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence) override {
-    if (shard == 0) open.insert(session);
+    if (shard == 0) sessions.insert(session);
+    of(shard).on_session_open(session, [](const KeptTransaction&) {});
     return true;
   }
   bool on_session_close(ShardId shard, SessionId session) override {
-    if (shard == 0) open.erase(session);
+    if (shard == 0) sessions.erase(session);
+    of(shard).on_session_close(session);
     return true;
   }
-  bool on_transaction(ShardId, const TransactionEntry&) override { return true; }
-  std::set<SessionId> open;
+  bool on_transaction(ShardId shard, const TransactionEntry& entry) override {
+    of(shard).on_transaction(entry);
+    return true;
+  }
+  std::set<SessionId> sessions;
+  std::map<ShardId, KeptTransactions> transactions;
+
+ private:
+  // Shards are replayed side by side; one shard's own are its thread's.
+  KeptTransactions& of(ShardId shard) {
+    const std::lock_guard lock(mutex_);
+    return transactions[shard];
+  }
+  std::mutex mutex_;
 };
 
 __attribute__((format(printf, 2, 3))) void add_line(std::string* text, const char* format, ...) {
@@ -87,13 +105,37 @@ void add_records(const RecoveryReport& report, size_t sessions, std::string* tex
            number(report.outcomes), number(sessions));
 }
 
+// Of the prepared ones the first few by name: they hold locks until somebody tells them the outcome.
+void add_transactions(const std::map<ShardId, KeptTransactions>& transactions, std::string* text) {
+  constexpr uint64_t kNamedMax = 10;
+  uint64_t prepared = 0, decided = 0, promises = 0;
+  std::string named;
+  for (const auto& [shard, kept] : transactions) {
+    kept.for_each([&, shard = shard](const KeptTransaction& t) {
+      if (t.is_over) {
+        ++promises;
+      } else if (t.type != RecordType::kPrepare) {
+        ++decided;
+      } else if (++prepared <= kNamedMax) {
+        add_line(&named, "in doubt: session %llu sequence %llu, shard %u, participant %u of %u, %zu locks",
+                 number(t.id.session), number(t.id.sequence), shard, t.place + 1, t.participants.count, t.locks.size());
+      }
+    });
+  }
+  if (prepared > kNamedMax) add_line(&named, "in doubt: %llu more", number(prepared - kNamedMax));
+  add_line(text,
+           "over several shards: prepared and undecided %llu; decisions not acknowledged by all %llu; promises %llu",
+           number(prepared), number(decided), number(promises));
+  *text += named;
+}
+
 }  // namespace
 
 bool check_log(Disk& disk, std::string* text) {
-  SessionCounter sessions;
+  LeftSink left;
   RecoveryOptions options;
   options.parallel_for = tbb_parallel_for();
-  const RecoveryReport report = recover(disk, options, &sessions);
+  const RecoveryReport report = recover(disk, options, &left);
   const Manifest& manifest = report.manifest;
   add_files(disk, text);
   if (report.ok && manifest.incarnation == 0) {
@@ -103,7 +145,8 @@ bool check_log(Disk& disk, std::string* text) {
   add_line(text, "shards: %u; newest incarnation: %u; checkpoint: %s", manifest.shard_count, manifest.incarnation,
            manifest.generation == 0 ? "none" : ("generation " + std::to_string(manifest.generation)).c_str());
   add_logs(report, text);
-  add_records(report, sessions.open.size(), text);
+  add_records(report, left.sessions.size(), text);
+  add_transactions(left.transactions, text);
   add_line(text, "checkpoint bytes: %llu; log bytes to replay: %llu", number(report.checkpoint_bytes),
            number(report.log_bytes));
   add_line(text, "torn tail: %s", report.torn_tail.empty() ? "none" : report.torn_tail.c_str());

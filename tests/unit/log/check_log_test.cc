@@ -50,6 +50,27 @@ TEST_F(CheckLogTest, SummaryOfACrashedLogWithACheckpoint) {
   EXPECT_TRUE(has("rows ")) << text;
 }
 
+TEST_F(CheckLogTest, TransactionsThatAreNotOver) {
+  {
+    using enum log::RecordType;
+    LogNode node(disk, {}, &history);
+    ASSERT_TRUE(node.start());
+    for (uint32_t shard = 0; shard < 2; ++shard) {
+      for (Sequence n = 1; n <= 8; ++n) ASSERT_TRUE(node.transact(shard, kPrepare, n));
+      ASSERT_TRUE(node.transact(shard, kAbort, 7));
+      ASSERT_TRUE(node.transact(shard, kPreparedCommit, 8));
+    }
+    ASSERT_TRUE(node.transact(1, kEnd, 8));
+    ASSERT_TRUE(node.settle());
+    disk.crash();
+  }
+  ASSERT_TRUE(log::check_log(disk, &text)) << text;
+  EXPECT_TRUE(has("prepares 16, prepared commits 2, aborts 2, ends 1")) << text;
+  EXPECT_TRUE(has("prepared and undecided 12; decisions not acknowledged by all 3; promises 1")) << text;
+  EXPECT_TRUE(has("in doubt: session 9 sequence 6, shard 0, participant 1 of 2, 1 locks")) << text;
+  EXPECT_TRUE(has("in doubt: 2 more")) << text;
+}
+
 TEST_F(CheckLogTest, DamageIsNamed) {
   {
     LogNode node(disk, {}, &history);
