@@ -159,6 +159,8 @@ TEST(BackCommit, ADecisionIsCarriedOutAfterTheCrash) {
     world.crash(2);
     world.finish();
     EXPECT_EQ(world.told[1], Result::kCommitted);
+    for (ShardId shard = 0; shard < kRigShards; ++shard)
+      EXPECT_EQ(world.rig.window(shard)[1].second, world.rig.rows(shard)[1].second) << "the version that it reserved";
   }
 }
 
@@ -264,6 +266,66 @@ TEST(BackCommit, ManyCrashesAndCheckpoints) {
   EXPECT_GT(prepared, 100u);
   EXPECT_GT(decided, 20u);
   EXPECT_GT(checkpoints, 50u);
+}
+
+// ---- sessions that open and close around a transaction that is over
+
+struct RecoveredTest : ::testing::Test {
+  RecoveredTest() : memory(1 << 13), state({&shard}, kRigWindow) {
+    const storage::Table table{kRigTable, 10};
+    EXPECT_TRUE(shard.init({memory[0].bytes, memory.size() * 64}, {&table, 1}, 0, first_version(1)));
+  }
+  bool replay(log::RecordType type, bool in_window, TableId table = kRigTable) {
+    const uint64_t key = 5;
+    std::array<std::byte, 16> redo{};
+    (void)log::lay_write(redo.data(), table, true, reinterpret_cast<const std::byte*>(&key), 8, nullptr, 0);
+    log::TransactionEntry entry;
+    entry.type = type;
+    entry.id = {kRigSession, 20};
+    entry.participants.count = 2;
+    entry.place = 1;
+    entry.in_window = in_window;
+    entry.watermark = 20;
+    if (type == log::RecordType::kPrepare) entry.redo = redo;
+    if (type == log::RecordType::kAbort) entry.result = Result::kConflict;
+    return state.on_transaction(0, entry);
+  }
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> memory;
+  storage::Shard shard;
+  back::RecoveredState state;
+};
+
+TEST_F(RecoveredTest, APromiseGoesIntoTheWindowWhenItsSessionOpens) {
+  ASSERT_TRUE(replay(log::RecordType::kAbort, false));
+  EXPECT_EQ(state.transactions(), 1u);
+  ASSERT_TRUE(state.on_session_open(0, kRigSession, {}, 1, 1));
+  EXPECT_EQ(state.transactions(), 0u);
+  SessionTable table;
+  const SessionLimits limits{.sessions = 4, .window = kRigWindow, .shards = 1};
+  std::vector<Line> lines(SessionTable::memory_bytes(limits) / 64 + 1);
+  table.init(limits, {lines[0].bytes, lines.size() * 64});
+  ASSERT_EQ(state.fill(0, 1, 1, &table), "");
+  const Session* const session = table.find(kRigSession);
+  EXPECT_EQ(table.entry(session, 0, 20).sequence(), 20u);
+  EXPECT_EQ(table.entry(session, 0, 20).result(), Result::kConflict);
+  EXPECT_EQ(session->watermark, 20u);
+}
+
+TEST_F(RecoveredTest, APromiseGoesWithItsSessionAndAPreparedOneStays) {
+  ASSERT_TRUE(replay(log::RecordType::kAbort, false));
+  ASSERT_TRUE(state.on_session_close(0, kRigSession));
+  EXPECT_EQ(state.transactions(), 0u);
+  ASSERT_TRUE(replay(log::RecordType::kPrepare, true));
+  ASSERT_TRUE(state.on_session_close(0, kRigSession));
+  EXPECT_EQ(state.transactions(), 1u);
+}
+
+TEST_F(RecoveredTest, AWriteOfAnUndeclaredTableStopsTheStart) {
+  EXPECT_FALSE(replay(log::RecordType::kPrepare, true, 99));
+  EXPECT_NE(state.why_stopped().find("table 99"), std::string::npos);
 }
 
 // ---- what cannot be restored is said
