@@ -50,9 +50,10 @@ struct Value {
   std::optional<int64_t> number() const { return present ? as_number(bytes) : std::nullopt; }
 };
 
-// A list of operations that happen as one atomic step, or not at all, in the order in which they stand. All keys must
-// belong to one shard. A call that does not fit (a key or value too long, more than 64 operations) is remembered, and
-// the batch is then refused as a whole, before anything is sent.
+// A list of operations that happen as one atomic step, or not at all, in the order in which they stand. Keys of one
+// shard are fastest: one message; up to 16 shards, of any nodes, take part with a message each. A call
+// that does not fit (a key or value too long, more than 64 operations) is remembered, and the batch is then refused as
+// a whole, before anything is sent.
 class Batch {
  public:
   Batch& get(TableId table, const Key& key);
@@ -88,7 +89,9 @@ class Batch {
 };
 
 struct Committed {
-  Version version = 0;  // of everything that was written; 0 if nothing was
+  Version version = 0;  // of everything that was written in the first shard with writes; 0 if nothing was
+  // What each shard calls it: the version of what was written there (0: nothing). Several shards only.
+  std::vector<std::pair<ShardId, Version>> versions;
   // Values of the GETs and ADDs, by index of the operation in the batch; other places stay empty. Where the first
   // answer was lost and the node repeated the outcome, it does not repeat values: `values_known` is false then, and
   // all places are empty. (Transactions that only read always have their values.)

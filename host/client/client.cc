@@ -57,6 +57,8 @@ Expected<std::optional<int64_t>> Client::add(TableId table, const Key& key, int6
 
 Expected<Committed> Client::execute(const Batch& batch) { return connection_->execute(batch); }
 
+Expected<Committed> Client::outcome(const TransactionId& transaction) { return connection_->outcome(transaction); }
+
 Transaction Client::begin() { return Transaction(connection_.get()); }
 
 Expected<Committed> Client::transact(const std::function<Status(Transaction&)>& body, const RetryOptions& options) {

@@ -12,7 +12,8 @@
 //   nor failure: the write may or may not have happened.
 // - The node must hear from us now and then: a program that is silent for long calls poll() about once a second, or
 //   its session expires (that harms nothing but what is in flight).
-// - All keys of one transaction must belong to one shard: shard_of() tells.
+// - A transaction within one shard is one message; over several shards (shard_of() tells), of one node or several, it
+//   takes a message to each and two more delays. At most 16 shards.
 //
 // What is guaranteed: a committed transaction happened exactly once, however often its messages were lost or doubled
 // and however often the node was restarted (docs/PROTOCOL.md, section 9).
@@ -48,7 +49,7 @@ class Client {
  public:
   using Callback = std::function<void(const Expected<Committed>&)>;
 
-  // "IPV4:PORT", any port of the node. Opens a session; answers when it is open.
+  // "IPV4:PORT", any port of any node: the others are learned from it. Opens a session; answers when it is open.
   static Expected<Client> connect(const std::string& address, const ClientOptions& options = {});
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -66,6 +67,11 @@ class Client {
 
   // ---- one-shot transactions
   Expected<Committed> execute(const Batch& batch);
+
+  // What became of a transaction whose outcome was unknown (Error::transaction): asks its node again, for up to
+  // request_timeout_ms. The answer is as execute()'s would have been, mostly without values; kUnknownOutcome if it is
+  // still not known (ask again), or cannot be any more: the newest 16 can be asked for, as long as the window has room.
+  Expected<Committed> outcome(const TransactionId& transaction);
 
   // ---- interactive transactions
   Transaction begin();

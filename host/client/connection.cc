@@ -3,11 +3,13 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "host/client/describe.h"
+#include "txn/wire/map.h"
 
 namespace txnic {
 namespace {
@@ -16,6 +18,9 @@ constexpr uint32_t kMessagesPerStep = 64;
 constexpr TimeNs kMs = 1'000'000;
 constexpr TimeNs kCloseWaitNs = 100 * kMs;
 constexpr TimeNs kForeverStepNs = 1000 * kMs;
+constexpr uint32_t kHeldMax = 16;           // unknown outcomes that can be asked for later
+constexpr uint32_t kRetryPauseUs = 500;     // before the first new attempt of what found a lock; then doubled
+constexpr uint32_t kRetryPauseMaxUs = 16'000;
 
 TimeNs clock_ns() {
   timespec now{};
@@ -52,9 +57,11 @@ Expected<std::unique_ptr<Connection>> Connection::open(const std::string& addres
   if (!socket) return socket.error();
   c->options_ = options;
   c->node_ = *node;
+  c->addresses_ = {node->address};
 
   client::MachineLimits limits;
   limits.window = options.window;
+  limits.nodes = limits::kNodesMax + 1;
   limits.retransmit_first_ns = options.retransmit_first_ms * kMs;
   if (limits.retransmit_max_ns < limits.retransmit_first_ns) limits.retransmit_max_ns = limits.retransmit_first_ns;
   const size_t bytes = client::SessionMachine::memory_bytes(limits);
@@ -72,11 +79,11 @@ Expected<std::unique_ptr<Connection>> Connection::open(const std::string& addres
   const TimeNs end = start + options.open_timeout_ms * kMs;
   c->machine_.open(start);
   for (TimeNs now = start; now < end; now = clock_ns()) {
-    if (c->machine_.state() == client::MachineState::kOpen) return c;
+    if (c->is_ready()) return c;
     if (c->machine_.state() == client::MachineState::kClosed) break;
     c->poll(end - now);
   }
-  if (c->machine_.state() == client::MachineState::kOpen) return c;
+  if (c->is_ready()) return c;
   if (c->refusal_) return *c->refusal_;
   return Error{ErrorKind::kTimeout, Result::kBusy, 0,
                c->silence("no answer from ") + " within " + std::to_string(options.open_timeout_ms) +
@@ -93,11 +100,16 @@ Connection::~Connection() {
   }
 }
 
-void Connection::emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
+void Connection::emit(void* context, const std::byte* message, uint32_t length, uint32_t node,
+                      uint32_t worker) {
   auto* self = static_cast<Connection*>(context);
-  Endpoint to = self->node_;
-  // Before OPENED any port of the node will do.
-  if (self->is_open_) to.port = static_cast<uint16_t>(self->machine_.base_port() + worker);
+  Endpoint to = self->machine_.node_base(node);
+  if (to.port != 0) {
+    to.port = static_cast<uint16_t>(to.port + worker);
+  } else {  // no map has named it: it is the one that we connected to. Before OPENED any of its ports will do
+    to = self->node_;
+    if (self->is_open_) to.port = static_cast<uint16_t>(self->machine_.base_port() + worker);
+  }
   self->socket_.send(to, message, length);
 }
 
@@ -107,9 +119,12 @@ uint32_t Connection::poll(TimeNs wait_ns) {
   const TimeNs start = clock_ns();
   const TimeNs end = wait_ns > kForeverStepNs ? start + kForeverStepNs : start + wait_ns;
   const client::MachineState state = machine_.state();
+  const bool awaits_map = machine_.awaits_map();
+  const auto is_unchanged = [&] { return machine_.state() == state && machine_.awaits_map() == awaits_map; };
   uint32_t done = step(start);
-  // Until a callback has run or the session has opened or closed. Each round waits for the next timer or message.
-  for (TimeNs now = start; now < end && done == 0 && machine_.state() == state; now = clock_ns()) {
+  // Until a callback has run, the session has opened or closed, or a map has come. Each round waits for the next timer or
+  // message.
+  for (TimeNs now = start; now < end && done == 0 && is_unchanged(); now = clock_ns()) {
     const TimeNs timer = machine_.next_poll();
     const TimeNs until = timer < end ? timer : end;
     if (until > now) socket_.wait(until - now);
@@ -123,7 +138,7 @@ uint32_t Connection::step(TimeNs now) {
   uint32_t callbacks = 0;
   std::byte message[limits::kMessageBytesMax + 1];
   for (uint32_t i = 0; i < kMessagesPerStep; ++i) {
-    const uint32_t length = socket_.receive(node_.address, message);
+    const uint32_t length = socket_.receive(addresses_, message);
     if (length == 0) break;
     callbacks += handle(machine_.on_message(now, message, length));
   }
@@ -138,8 +153,8 @@ uint32_t Connection::step(TimeNs now) {
 
 uint32_t Connection::handle(const client::Event& event) {
   switch (event.kind) {
-    case client::EventKind::kNone:
-    case client::EventKind::kMapped: return 0;
+    case client::EventKind::kNone: return 0;
+    case client::EventKind::kMapped: learn(event); return 0;
     case client::EventKind::kOpened:
       is_open_ = true;
       refusal_.reset();
@@ -154,6 +169,17 @@ uint32_t Connection::handle(const client::Event& event) {
   return 0;
 }
 
+// What does not parse, or has more nodes than any map, is not believed: the machine asks again when it is needed.
+void Connection::learn(const client::Event& event) {
+  ShardMap& map = maps_[next_map_];
+  if (wire::parse_mapped(event.message, event.header, &map) != wire::ParseError::kNone) return;
+  const Endpoint here{node_.address, machine_.base_port()};
+  if (!machine_.use_map(&map, map.node_at(here), clock_ns())) return;
+  next_map_ ^= 1;
+  addresses_ = {node_.address};
+  for (uint32_t n = 0; n < map.node_count; ++n) addresses_.push_back(map.nodes[n].base.address);
+}
+
 void Connection::pause(uint32_t microseconds) {
   const auto random = random_number();
   const TimeNs length = (random ? *random % microseconds : microseconds) * 1000ull;
@@ -163,34 +189,34 @@ void Connection::pause(uint32_t microseconds) {
 
 // ---- requests -----------------------------------------------------------------------------------
 
-Error Connection::cross_shard(const Key& first, const Key& other) const {
-  const uint32_t shards = machine_.shard_count();
-  return {ErrorKind::kInvalid, Result::kCrossShard, 0,
-          "key " + other.text() + " belongs to shard " + std::to_string(txnic::shard_of(other.hash(), shards)) +
-              ", but key " + first.text() + " to shard " + std::to_string(txnic::shard_of(first.hash(), shards)) +
-              ": a transaction must stay within one shard; make two transactions, or give rows that belong together "
-              "one key in several tables"};
+TimeNs Connection::limit() const {
+  return options_.request_timeout_ms == 0 ? ~TimeNs{0} : clock_ns() + options_.request_timeout_ms * kMs;
 }
 
-Expected<ShardId> Connection::shard_of(const Batch& batch) const {
+// A free slot; what was held for outcome() makes room for it.
+client::Slot* Connection::acquire() {
+  if (free_pending_.empty()) return nullptr;
+  client::Slot* slot = machine_.acquire();
+  while (slot == nullptr && !held_.empty() && machine_.state() == client::MachineState::kOpen) {
+    machine_.release(held_.front().slot);
+    held_.erase(held_.begin());
+    slot = machine_.acquire();
+  }
+  return slot;
+}
+
+Status Connection::submit(const Batch& batch, Client::Callback callback) {
   if (batch.error()) return *batch.error();
   if (batch.size() == 0) {
     return Error{ErrorKind::kInvalid, Result::kBadRequest, 0, "the batch is empty: give it an operation"};
   }
-  const Key& first = batch.operations().front().key;
-  const ShardId shard = txnic::shard_of(first.hash(), machine_.shard_count());
-  for (const Batch::Operation& op : batch.operations()) {
-    if (txnic::shard_of(op.key.hash(), machine_.shard_count()) != shard) return cross_shard(first, op.key);
-  }
-  return shard;
+  return try_submit(batch, std::move(callback));
 }
 
-Status Connection::submit(const Batch& batch, Client::Callback callback) {
-  const auto shard = shard_of(batch);
-  if (!shard) return shard.error();
+Status Connection::try_submit(const Batch& batch, Client::Callback callback) {
   // With nothing outstanding this runs no callback; it opens a session that may have expired first.
   if (machine_.outstanding() == 0) handle(machine_.poll(clock_ns()));
-  client::Slot* slot = free_pending_.empty() ? nullptr : machine_.acquire();
+  client::Slot* slot = acquire();
   if (slot == nullptr) {
     if (machine_.state() == client::MachineState::kClosed) return no_session();
     const bool full = machine_.state() == client::MachineState::kOpen;
@@ -212,13 +238,27 @@ Status Connection::submit(const Batch& batch, Client::Callback callback) {
     }
     ++pending.operations;
   }
-  slot->user = free_pending_.back();
-  free_pending_.pop_back();
-  pending_[slot->user] = std::move(pending);
   const TimeNs now = clock_ns();
-  machine_.submit(slot, builder, *shard, options_.request_timeout_ms == 0 ? 0 : now + options_.request_timeout_ms * kMs,
-                  now);
+  const TimeNs deadline = options_.request_timeout_ms == 0 ? 0 : limit();
+  slot->user = free_pending_.back();
+  if (!machine_.submit_split(slot, builder, deadline, now)) {
+    machine_.release(slot);
+    return Error{ErrorKind::kInvalid, Result::kTooLarge, 0,
+                 "a transaction has at most " + std::to_string(limits::kParticipantsMax) +
+                     " shards, and its keys and values must fit one message of " +
+                     std::to_string(limits::kMessageBytesMax) + " bytes beside the list of them; make several"};
+  }
+  pending_[slot->user] = std::move(pending);
+  free_pending_.pop_back();
   return {};
+}
+
+// Nothing was done, and another attempt may fare better: a lock of a transaction over several shards, or a shard that
+// has moved, or a node that was restarted while a read was under way.
+bool Connection::is_worth_a_retry(const Error& error) const {
+  if (error.kind != ErrorKind::kAborted && error.kind != ErrorKind::kRefused) return false;
+  if (error.result == Result::kWrongShard) return machine_.map() != nullptr;
+  return error.result == Result::kLocked || error.result == Result::kBadSession;
 }
 
 Expected<Committed> Connection::execute(const Batch& batch) {
@@ -226,27 +266,68 @@ Expected<Committed> Connection::execute(const Batch& batch) {
     return Error{ErrorKind::kInvalid, Result::kBadRequest, 0,
                  "a callback must not wait for an answer: use submit() there"};
   }
-  std::optional<Expected<Committed>> answer;
-  const TimeNs start = clock_ns();
-  const TimeNs limit = options_.request_timeout_ms == 0 ? ~TimeNs{0} : start + options_.request_timeout_ms * kMs;
-  bool is_submitted = false;
-  // The machine settles what was submitted at its deadline; what cannot be submitted ends at `limit`.
-  while (true) {
-    if (!is_submitted) {
-      Status submitted = submit(batch, [&answer](const Expected<Committed>& result) { answer = result; });
-      is_submitted = submitted.ok();
-      if (!is_submitted && (submitted.error().result != Result::kBusy || clock_ns() >= limit)) {
-        if (submitted.error().kind != ErrorKind::kRefused) return submitted.error();
-        return Error{ErrorKind::kTimeout, Result::kBusy, submitted.error().detail,
-                     silence("no answer from ") + " within " + std::to_string(options_.request_timeout_ms) +
-                         " ms, nothing was sent: " + submitted.error().text + network_hint()};
-      }
-    }
-    if (answer) return *answer;
-    const TimeNs now = clock_ns();
-    poll(limit > now ? limit - now : kMs);
-    if (answer) return *answer;
+  const TimeNs end = limit();
+  for (uint32_t pause_us = kRetryPauseUs;; pause_us = std::min(pause_us * 2, kRetryPauseMaxUs)) {
+    Expected<Committed> answer = std::move(execute_all({batch}).front());
+    if (answer || !is_worth_a_retry(answer.error()) || clock_ns() + pause_us * 1000ull >= end) return answer;
+    pause(pause_us);
   }
+}
+
+std::vector<Expected<Committed>> Connection::execute_all(const std::vector<Batch>& batches) {
+  std::vector<std::optional<Expected<Committed>>> answers(batches.size());
+  const TimeNs end = limit();
+  // The machine settles what was submitted at its deadline; what cannot be submitted ends at `end`.
+  for (size_t next = 0;;) {
+    while (next < batches.size()) {
+      Status submitted =
+          submit(batches[next], [&answer = answers[next]](const Expected<Committed>& result) { answer = result; });
+      if (!submitted.ok()) {
+        const Error& error = submitted.error();
+        if (error.result == Result::kBusy && clock_ns() < end) break;
+        answers[next] = error.kind != ErrorKind::kRefused
+                            ? error
+                            : Error{ErrorKind::kTimeout, Result::kBusy, error.detail,
+                                    silence("no answer from ") + " within " +
+                                        std::to_string(options_.request_timeout_ms) +
+                                        " ms, nothing was sent: " + error.text + network_hint()};
+      }
+      ++next;
+    }
+    bool all = next == batches.size();
+    for (size_t i = 0; all && i < next; ++i) all = answers[i].has_value();
+    if (all) break;
+    const TimeNs now = clock_ns();
+    poll(end > now ? end - now : kMs);
+  }
+  std::vector<Expected<Committed>> results;
+  for (auto& answer : answers) results.push_back(std::move(*answer));
+  return results;
+}
+
+Expected<Committed> Connection::outcome(const TransactionId& id) {
+  const auto lost = [] {
+    return Error{ErrorKind::kUnknownOutcome, Result::kUnknownOutcome, 0,
+                 "the outcome of this transaction cannot be asked for (any more): the node has lost it, or newer "
+                 "transactions have taken its place; read what it should have changed"};
+  };
+  size_t at = 0;
+  while (at < held_.size() && held_[at].slot->sequence != id.sequence) ++at;
+  if (id.session != machine_.session() || at == held_.size() || in_callback_) return lost();
+  Held held = std::move(held_[at]);
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+  const TimeNs now = clock_ns();
+  if (free_pending_.empty() || !machine_.resume(held.slot, options_.request_timeout_ms == 0 ? 0 : limit(), now)) {
+    machine_.release(held.slot);
+    return lost();
+  }
+  std::optional<Expected<Committed>> answer;
+  held.pending.callback = [&answer](const Expected<Committed>& result) { answer = result; };
+  held.slot->user = free_pending_.back();
+  free_pending_.pop_back();
+  pending_[held.slot->user] = std::move(held.pending);
+  while (!answer) poll(kForeverStepNs);
+  return *answer;
 }
 
 void Connection::finish(const client::Event& event) {
@@ -254,30 +335,39 @@ void Connection::finish(const client::Event& event) {
   Pending pending = std::move(pending_[index]);
   pending_[index] = Pending{};
   free_pending_.push_back(index);
-  const Expected<Committed> result = outcome(event, pending);
-  machine_.release(event.slot);
+  const Expected<Committed> result = told(event, pending);
+  const Client::Callback callback = std::move(pending.callback);
+  if (event.slot->resumable) {
+    if (held_.size() == kHeldMax) {
+      machine_.release(held_.front().slot);
+      held_.erase(held_.begin());
+    }
+    held_.push_back({event.slot, std::move(pending)});
+  } else {
+    machine_.release(event.slot);
+  }
   in_callback_ = true;
-  if (pending.callback) pending.callback(result);
+  if (callback) callback(result);
   in_callback_ = false;
 }
 
-Expected<Committed> Connection::outcome(const client::Event& event, const Pending& pending) const {
+Expected<Committed> Connection::told(const client::Event& event, const Pending& pending) const {
   if (event.result != Result::kCommitted) return failure(event);
   Committed committed;
   committed.version = event.commit_version;
   committed.values.resize(pending.operations);
-  wire::Value values[limits::kOperationsMax];
-  Version version = 0;
-  const wire::ParseError error = wire::parse_values(event.message, event.header, &version, values);
-  assert(error == wire::ParseError::kNone);  // the machine has looked
-  (void)error;
+  client::Values values;
+  machine_.read_values(event, &values);
+  for (uint32_t i = 0; values.participants > 1 && i < values.participants; ++i) {
+    committed.versions.emplace_back(values.shards[i], values.versions[i]);
+  }
   // A correct node answers exactly what was asked, or nothing in a duplicate. Anything else is not believed.
-  committed.values_known = event.header.operation_count == pending.reads.size();
+  committed.values_known = values.count == pending.reads.size();
   for (size_t i = 0; committed.values_known && i < pending.reads.size(); ++i) {
-    if (values[i].operation != pending.reads[i]) committed.values_known = false;
+    if (values.values[i].operation != pending.reads[i]) committed.values_known = false;
   }
   for (size_t i = 0; committed.values_known && i < pending.reads.size(); ++i) {
-    const wire::Value& v = values[i];
+    const wire::Value& v = values.values[i];
     committed.values[v.operation] =
         Value{v.present, std::string(reinterpret_cast<const char*>(v.data), v.length), v.version};
   }
@@ -298,7 +388,8 @@ Error Connection::failure(const client::Event& event) const {
       return {ErrorKind::kTimeout, result, event.detail, text + "; nothing was changed; is txnode running?"};
     }
     return {ErrorKind::kUnknownOutcome, result, event.detail,
-            text + "; the write may or may not have happened: read before you repeat it"};
+            text + "; the write may or may not have happened: ask by outcome(), or read before you repeat it",
+            event.slot->resumable ? TransactionId{machine_.session(), event.slot->sequence} : TransactionId{}};
   }
   if (result == Result::kUnknownOutcome) {
     const bool closed = machine_.state() == client::MachineState::kClosing ||
@@ -309,10 +400,18 @@ Error Connection::failure(const client::Event& event) const {
                                  "request") +
                 ": the write may or may not have happened; read before you repeat it"};
   }
+  if ((event.reply_flags & wire::kReplyFlagDecided) != 0 && !is_recorded(result)) {
+    return {ErrorKind::kAborted, result, event.detail, refusal_text(result, event.detail)};
+  }
   if (is_recorded(result)) {
     return {ErrorKind::kAborted, result, event.detail,
             std::string(name(result)) + ": " + abort_text(result) + " (operation " + std::to_string(event.detail) +
                 ")"};
+  }
+  if (result == Result::kBadSession && machine_.state() != client::MachineState::kClosed &&
+      machine_.state() != client::MachineState::kClosing) {
+    return {ErrorKind::kRefused, result, event.detail,
+            "a node was restarted and has lost the session; nothing was changed: try again"};
   }
   if (result == Result::kBadSession) return no_session();
   return {ErrorKind::kRefused, result, event.detail, refusal_text(result, event.detail)};

@@ -2,6 +2,7 @@
 // What is behind a Client: a socket, a session machine, the clock, and the callbacks of what is in flight.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -24,16 +25,25 @@ class Connection {
   // Sleeps (receiving meanwhile) a random time up to `microseconds`.
   void pause(uint32_t microseconds);
 
+  // Open at a node, and knows the shard map.
+  bool is_ready() const { return machine_.state() == client::MachineState::kOpen && !machine_.awaits_map(); }
   const client::SessionMachine& machine() const { return machine_; }
-  // The shard of the batch, or why it cannot be sent.
-  Expected<ShardId> shard_of(const Batch& batch) const;
-  Error cross_shard(const Key& first, const Key& other) const;
+  // Each batch on its own, all at once; waits for all of them.
+  std::vector<Expected<Committed>> execute_all(const std::vector<Batch>& batches);
+  // Asks on for a transaction whose outcome was unknown.
+  Expected<Committed> outcome(const TransactionId& id);
+  // Time for one request from now on.
+  TimeNs limit() const;
 
  private:
   struct Pending {
     Client::Callback callback;
     std::vector<uint8_t> reads;  // indices of the operations that answer a value
     uint32_t operations = 0;
+  };
+  struct Held {  // settled as unknown; its slot is kept, so that the node keeps the outcome
+    client::Slot* slot;
+    Pending pending;
   };
   struct FreeAligned {
     void operator()(std::byte* memory) const;
@@ -44,7 +54,11 @@ class Connection {
   uint32_t step(TimeNs now);
   uint32_t handle(const client::Event& event);
   void finish(const client::Event& event);
-  Expected<Committed> outcome(const client::Event& event, const Pending& pending) const;
+  void learn(const client::Event& event);
+  client::Slot* acquire();
+  Status try_submit(const Batch& batch, Client::Callback callback);
+  bool is_worth_a_retry(const Error& error) const;
+  Expected<Committed> told(const client::Event& event, const Pending& pending) const;
   Error failure(const client::Event& event) const;
   Error no_session() const;
   std::string silence(const char* what) const;
@@ -57,6 +71,10 @@ class Connection {
   client::SessionMachine machine_;
   std::vector<Pending> pending_;        // Slot::user is the index
   std::vector<uint32_t> free_pending_;
+  std::vector<Held> held_;              // oldest first
+  std::array<ShardMap, 2> maps_;        // the machine uses one of them, the next one is read into the other
+  uint32_t next_map_ = 0;
+  std::vector<uint32_t> addresses_;     // of all nodes
   std::optional<Error> refusal_;        // why there is no session (any more)
   bool is_open_ = false;                // was opened at least once
   bool in_callback_ = false;

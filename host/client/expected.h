@@ -9,15 +9,17 @@
 #include <variant>
 
 #include "txn/result.h"
+#include "txn/transaction.h"
 
 namespace txnic {
 
 // The first question is always: can it have happened?
 enum class ErrorKind : uint8_t {
-  kAborted,         // no: the node decided so (`result`: CONFLICT, CHECK_FAILED, EXISTS, NOT_FOUND, BELOW_FLOOR)
+  kAborted,         // no: the node decided so (`result`: CONFLICT, CHECK_FAILED, EXISTS, NOT_FOUND, BELOW_FLOOR; of
+                    // several shards also LOCKED and others)
   kRefused,         // no: the node refused it (`result`: BUSY, TOO_LARGE, UNKNOWN_TABLE …)
   kTimeout,         // no: no answer in time, but the request only reads or never left
-  kInvalid,         // no: the call was wrong (a key too long, keys of several shards); nothing was sent
+  kInvalid,         // no: the call was wrong (a key too long, too many shards); nothing was sent
   kSystem,          // no: the operating system refused (sockets)
   kClosed,          // no: there is no session
   kUnknownOutcome,  // perhaps: the answer is lost, and a write may or may not have been executed. Never repeat it
@@ -30,6 +32,7 @@ struct Error {
   Result result = Result::kBadRequest;  // the node's answer, or the nearest one
   uint8_t detail = 0;                   // BusyReason …, or the index of the operation that decided
   std::string text;                     // for people: the cause and the next step
+  TransactionId transaction{};          // kUnknownOutcome: what Client::outcome() can still ask for; else 0
 
   // Worth another try of the whole transaction: somebody else changed what it had read.
   bool is_conflict() const { return result == Result::kConflict || result == Result::kLocked; }

@@ -18,9 +18,7 @@ Status Transaction::fail(Error error) {
   return error;
 }
 
-// Keeps every key within the first one's shard.
-Status Transaction::admit(TableId table, const Key& key) {
-  (void)table;  // the table does not count for the shard
+Status Transaction::admit(const Key& key) {
   if (done_) {
     return fail({ErrorKind::kInvalid, Result::kBadRequest, 0, "this transaction is used up: begin a new one"});
   }
@@ -28,19 +26,13 @@ Status Transaction::admit(TableId table, const Key& key) {
     return fail({ErrorKind::kInvalid, Result::kBadRequest, 0,
                  "a key has 1 to " + std::to_string(limits::kKeyBytesMax) + " bytes"});
   }
-  const ShardId shard = shard_of(key.hash(), connection_->machine().shard_count());
-  if (!shard_) {
-    shard_ = shard;
-    first_key_ = key;
-  }
-  if (*shard_ != shard) return fail(connection_->cross_shard(*first_key_, key));
   return {};
 }
 
 // ---- reads --------------------------------------------------------------------------------------
 
 Expected<Value> Transaction::get(TableId table, const Key& key) {
-  const Status admitted = admit(table, key);
+  const Status admitted = admit(key);
   if (!admitted) return admitted.error();
   if (decides_value(table, key)) return with_own_writes(table, key, Value{});
   const Expected<Value> value = read(table, key);
@@ -95,7 +87,7 @@ Value Transaction::with_own_writes(TableId table, const Key& key, Value value) c
 
 Status Transaction::buffer(wire::Code code, TableId table, const Key& key, std::string_view value, uint16_t flags,
                            Version expected) {
-  Status admitted = admit(table, key);
+  Status admitted = admit(key);
   if (!admitted) return admitted;
   if (value.size() > limits::kValueBytesMax) {
     return fail({ErrorKind::kInvalid, Result::kTooLarge, 0,
@@ -165,6 +157,31 @@ Batch Transaction::commit_batch() const {
   return batch;
 }
 
+// Every read after the last one (DESIGN 4.4, trap 13): then all of them were true at the moment when the last one was
+// made. Each shard judges its own; a key that somebody has prepared a write of is LOCKED there, and the answer waits
+// for him, or fails.
+Expected<Committed> Transaction::validate_reads() const {
+  std::vector<Batch> batches;
+  std::vector<ShardId> shards;
+  for (const Read& r : reads_) {
+    const ShardId shard = shard_of(r.key.hash(), connection_->machine().shard_count());
+    const auto found = std::find(shards.begin(), shards.end(), shard);
+    const auto at = static_cast<size_t>(found - shards.begin());
+    if (found == shards.end()) {
+      shards.push_back(shard);
+      batches.emplace_back();
+    }
+    const uint16_t absent = r.value.present ? uint16_t{0} : wire::kExpectAbsent;
+    batches[at].append(wire::Code::kCheck, r.table, r.key, {}, static_cast<uint16_t>(wire::kReadSet | absent),
+                       r.value.version);
+  }
+  std::vector<Expected<Committed>> answers = connection_->execute_all(batches);
+  for (const Expected<Committed>& answer : answers) {
+    if (!answer) return answer;
+  }
+  return Committed{};
+}
+
 Expected<Committed> Transaction::commit() {
   if (done_) {
     return Error{ErrorKind::kInvalid, Result::kBadRequest, 0, "this transaction is used up: begin a new one"};
@@ -173,6 +190,7 @@ Expected<Committed> Transaction::commit() {
   if (error_) return *error_;
   // One read is one state of the world by itself.
   if (writes_.empty() && reads_.size() <= 1) return Committed{};
+  if (writes_.empty()) return validate_reads();
   Expected<Committed> answer = connection_->execute(commit_batch());
   if (answer) answer->values.clear();  // their places would be those of the message, not of the calls
   return answer;

@@ -12,11 +12,12 @@ class Connection;
 // Reads go to the node at once, each as a request of its own; writes are kept until commit(), which sends them in one
 // message together with the versions of everything that was read. If one of those has changed, nothing is written and
 // commit() answers CONFLICT: begin again (Client::transact does). So a committed transaction saw one state of the
-// world; before that, values of two reads may belong to different moments.
+// world; before that, values of two reads may belong to different moments. A transaction that only reads is checked in
+// the same way: a message to each shard, after the last read.
 //
-// The transaction reads its own writes, and reads the same value again for the same key. All keys must belong to one
-// shard; the first key decides which, and calls with another one's answer CROSS_SHARD. An error of put(), insert(),
-// remove(), add() or check() is remembered: commit() answers it too, so that no half transaction is ever committed.
+// The transaction reads its own writes, and reads the same value again for the same key. Keys may belong to any shards,
+// up to 16 of them. An error of put(), insert(), remove(), add() or check() is remembered: commit() answers it too, so
+// that no half transaction is ever committed.
 //
 // Dropping a transaction without commit() is the way to abort it: the node knows nothing of it. Its client must
 // outlive it.
@@ -48,7 +49,8 @@ class Transaction {
     Key key;
     Value value;
   };
-  Status admit(TableId table, const Key& key);
+  Status admit(const Key& key);
+  Expected<Committed> validate_reads() const;
   Status buffer(wire::Code code, TableId table, const Key& key, std::string_view value, uint16_t flags,
                 Version expected);
   Expected<Value> read(TableId table, const Key& key);
@@ -61,8 +63,6 @@ class Transaction {
   Connection* connection_;
   std::vector<Read> reads_;
   std::vector<Batch::Operation> writes_;
-  std::optional<ShardId> shard_;
-  std::optional<Key> first_key_;
   std::optional<Error> error_;
   bool done_ = false;
 };

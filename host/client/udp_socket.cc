@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -91,7 +92,7 @@ void UdpSocket::send(const Endpoint& to, const std::byte* message, uint32_t leng
   }
 }
 
-uint32_t UdpSocket::receive(uint32_t address, std::byte* buffer) {
+uint32_t UdpSocket::receive(std::span<const uint32_t> addresses, std::byte* buffer) {
   uint32_t errors = 0;
   while (errors < kErrorsPerCallMax) {
     sockaddr_in from{};
@@ -99,7 +100,7 @@ uint32_t UdpSocket::receive(uint32_t address, std::byte* buffer) {
     const ssize_t got = ::recvfrom(fd_, buffer, limits::kMessageBytesMax + 1, 0, reinterpret_cast<sockaddr*>(&from),
                                    &from_length);
     if (got > 0) {
-      if (ntohl(from.sin_addr.s_addr) == address) {
+      if (std::find(addresses.begin(), addresses.end(), ntohl(from.sin_addr.s_addr)) != addresses.end()) {
         last_error_ = 0;
         return static_cast<uint32_t>(got);
       }

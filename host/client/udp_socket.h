@@ -21,9 +21,9 @@ class UdpSocket {
   Status open();
   // A message that the kernel does not take now is dropped, like one that the network loses.
   void send(const Endpoint& to, const std::byte* message, uint32_t length);
-  // The next message from `address`, or 0 if none waits. `buffer` has room for kMessageBytesMax + 1 bytes, so that
-  // what is too long is seen as such.
-  uint32_t receive(uint32_t address, std::byte* buffer);
+  // The next message from one of the addresses, or 0 if none waits. `buffer` has room for kMessageBytesMax + 1 bytes,
+  // so that what is too long is seen as such.
+  uint32_t receive(std::span<const uint32_t> addresses, std::byte* buffer);
   // Until something arrives or `wait_ns` have passed.
   void wait(TimeNs wait_ns);
 

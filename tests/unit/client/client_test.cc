@@ -31,11 +31,6 @@ uint64_t sibling(const Client& client, uint64_t like) {
   while (client.shard_of(key) != client.shard_of(like)) ++key;
   return key;
 }
-uint64_t stranger(const Client& client, uint64_t unlike) {
-  uint64_t key = unlike + 1;
-  while (client.shard_of(key) == client.shard_of(unlike)) ++key;
-  return key;
-}
 
 TEST(ClientAddress, IsReadStrictly) {
   const auto good = parse_endpoint("10.99.0.1:7700");
@@ -131,11 +126,6 @@ TEST(ClientOperations, RefuseWhatIsWrongBeforeSending) {
   Batch long_one;
   long_one.put(1, 7, std::string(1000, 'v')).put(1, 7, std::string(1000, 'v'));
   EXPECT_EQ(client.execute(long_one).error().result, Result::kTooLarge);
-  const auto crossing = client.execute(Batch().get(1, 7).get(1, stranger(client, 7)));
-  ASSERT_FALSE(crossing);
-  EXPECT_EQ(crossing.error().kind, ErrorKind::kInvalid);
-  EXPECT_EQ(crossing.error().result, Result::kCrossShard);
-  EXPECT_TRUE(contains(crossing.error().text, "within one shard")) << crossing.error().text;
   EXPECT_EQ(client.statistics().submitted, sent);
 
   const auto table = client.put(99, "k", "v");  // only the node knows its tables

@@ -34,6 +34,13 @@ TEST(Examples, SucceedAgainstANode) {
   }
 }
 
+TEST(Examples, TheBankIsRightOverTwoShards) {
+  ASSERT_EQ(examples.size(), 3u);
+  ModelServer server;
+  EXPECT_EQ(run(examples[1], {server.address(), "far"}), 0);
+  EXPECT_EQ(run(examples[1], {server.address(), "away"}), 2);
+}
+
 TEST(Examples, CounterIsExactOverABadNetwork) {
   ASSERT_EQ(examples.size(), 3u);
   ModelServer server({.busy_per_mille = 50}, {.drop_per_mille = 100, .double_per_mille = 100});

@@ -66,18 +66,20 @@ struct ReplyValue {
   std::string data;
 };
 
+inline void append_value(Message& m, const ReplyValue& v, uint8_t participant = 0) {
+  const wire::ValueHeader vh{v.version, static_cast<uint16_t>(v.data.size()), v.operation,
+                             static_cast<uint8_t>(v.present ? 1 : 0), participant, {}};
+  const size_t at = m.size();
+  m.resize(at + sizeof vh + v.data.size());
+  store(m.data() + at, vh);
+  std::memcpy(m.data() + at + sizeof vh, v.data.data(), v.data.size());
+}
+
 inline Message executed(SessionId session, Sequence sequence, Stamp stamp, Result result, uint8_t detail = 0,
                         Version version = 0, const std::vector<ReplyValue>& values = {}, uint8_t flags = 0) {
   Message m = reply_message(wire::Type::kExecuted, session, sequence, stamp, result, detail, 8);
   store(m.data() + wire::kHeaderBytes, version);
-  for (const ReplyValue& v : values) {
-    const wire::ValueHeader vh{v.version, static_cast<uint16_t>(v.data.size()), v.operation,
-                               static_cast<uint8_t>(v.present ? 1 : 0), 0};
-    const size_t at = m.size();
-    m.resize(at + sizeof vh + v.data.size());
-    store(m.data() + at, vh);
-    std::memcpy(m.data() + at + sizeof vh, v.data.data(), v.data.size());
-  }
+  for (const ReplyValue& v : values) append_value(m, v);
   wire::Header h = wire::read_header(m.data());
   h.length = static_cast<uint16_t>(m.size());
   h.operation_count = static_cast<uint8_t>(values.size());

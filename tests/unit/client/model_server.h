@@ -26,7 +26,8 @@ struct ServerWeather {
 
 class ModelServer {
  public:
-  explicit ModelServer(ModelOptions options = {}, const ServerWeather& weather = {})
+  explicit ModelServer(ModelOptions options = {}, const ServerWeather& weather = {},
+                       std::shared_ptr<ModelStore> shared = nullptr)
       : weather_(weather), random_(options.seed) {
     fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
@@ -38,7 +39,7 @@ class ModelServer {
     port_ = ntohs(address.sin_port);
     options.workers = 1;  // one port
     options.base_port = port_;
-    node_ = std::make_unique<ModelNode>(options);
+    node_ = std::make_unique<ModelNode>(options, std::move(shared));
     thread_ = std::thread([this] { serve(); });
   }
   ~ModelServer() {
@@ -49,6 +50,7 @@ class ModelServer {
   ModelServer(const ModelServer&) = delete;
   ModelServer& operator=(const ModelServer&) = delete;
 
+  uint16_t port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // Runs `action` on the node while it serves nothing.
   template <class Action>
@@ -81,7 +83,8 @@ class ModelServer {
   }
 
   void send(const Message& reply, const sockaddr_in& to) {
-    if (reply[3] == std::byte{static_cast<uint8_t>(wire::Type::kExecuted)} && answers_to_lose_ != 0) {
+    const auto type = static_cast<wire::Type>(reply[3]);
+    if ((type == wire::Type::kExecuted || type == wire::Type::kPrepared) && answers_to_lose_ != 0) {
       --answers_to_lose_;
       return;
     }
