@@ -40,7 +40,6 @@ WorkerOutbox::WorkerOutbox(uint32_t worker, const DataplaneOptions& options, std
       questions_(hops),
       exchange_(exchange),
       transmitter_(transmitter),
-      counters_(counters),
       statistics_(&counters->outbox),
       pool_(ports.front().pool) {
   assert(map_.nodes[map_.self].workers == exchange->workers());

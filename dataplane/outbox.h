@@ -72,7 +72,6 @@ class WorkerOutbox final : public offload::Outbox {
   Questions questions_;
   Exchange* const exchange_;
   Transmitter* const transmitter_;
-  WorkerCounters* const counters_;
   OutboxCounters* const statistics_;
   rte_mempool* pool_ = nullptr;
   std::vector<uint16_t> port_ids_;

@@ -32,7 +32,7 @@ ShardMap three_nodes() {
   map.nodes[0] = {{kUs, 7700}, kTestWorkers, 0};
   map.nodes[1] = {{kPeer, 9000}, 3, 0};
   map.nodes[2] = {{kSilent, 7700}, 1, 0};
-  for (const uint32_t node : {0, 0, 1, 1, 1, 2}) map.add_shard(node);
+  for (const uint32_t node : {0u, 0u, 1u, 1u, 1u, 2u}) map.add_shard(node);
   return map;
 }
 
