@@ -91,8 +91,10 @@ void CommitRig::build(Worker& worker, uint32_t index) {
   log::WorkerLogConfig log;
   log.worker = index;
   log.group_bytes = 16 << 10;
+  log.durability = durability;
+  log.async_delay_ns = 10;
   worker.log = std::make_unique<log::WorkerLog>(log, keeper_.get(), incarnation_);
-  const back::HostBackConfig back{index, worker_count(), Durability::kSync, first_version(incarnation_)};
+  const back::HostBackConfig back{index, worker_count(), durability, first_version(incarnation_)};
   const storage::Table table{kRigTable, capacity};
   worker.back = std::make_unique<back::HostBack>(back, std::span(&table, 1), shards, worker.log.get(), keeper_.get(),
                                                  &worker.sessions);
@@ -267,6 +269,12 @@ std::map<Sequence, std::pair<uint64_t, Version>> CommitRig::window(ShardId shard
     if (entry.key != 0) window[entry.sequence()] = {entry.key, entry.version};
   }
   return window;
+}
+
+uint64_t CommitRig::refused_appends() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->log->statistics().full;
+  return sum;
 }
 
 uint32_t CommitRig::kept() const {

@@ -48,6 +48,7 @@ class CommitRig {
   Lsn write_one(ShardId shard, const RigWrite& write);
   Lsn durable(ShardId shard) const { return worker_of(shard).back->durable(); }
   bool begin_checkpoint() { return keeper_->begin_checkpoint(); }
+  uint64_t refused_appends() const;  // for lack of log space, since start()
   uint64_t checkpoints() const { return keeper_->statistics().checkpoints; }
 
   // ---- looking
@@ -63,6 +64,7 @@ class CommitRig {
   bool has_room_for_exactly(ShardId shard, uint64_t count) const;
   uint32_t prepared() const;
   // ---- what a test may change before start()
+  Durability durability = Durability::kSync;
   uint32_t transactions_max = 64, locks_max = 512;  // of a machine
   uint64_t capacity = 40;                           // rows of the table in each shard
 
