@@ -122,8 +122,8 @@ uint32_t Connection::poll(TimeNs wait_ns) {
   const bool awaits_map = machine_.awaits_map();
   const auto is_unchanged = [&] { return machine_.state() == state && machine_.awaits_map() == awaits_map; };
   uint32_t done = step(start);
-  // Until a callback has run, the session has opened or closed, or a map has come. Each round waits for the next timer or
-  // message.
+  // Until a callback has run, the session has opened or closed, or a map has come. Each round waits for the next timer
+  // or message.
   for (TimeNs now = start; now < end && done == 0 && is_unchanged(); now = clock_ns()) {
     const TimeNs timer = machine_.next_poll();
     const TimeNs until = timer < end ? timer : end;

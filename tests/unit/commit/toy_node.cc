@@ -34,7 +34,10 @@ void ToyNode::on_work(const Work& work, TimeNs now) {
   watermark = std::max(watermark, work.watermark);
   if (work.id.sequence < watermark) return;
   const commit::Client client{{1, 1}, work.stamp};
-  switch (machine.seen(work.id, work.shard, work.participants, client, now)) {
+  takes_prepare_ = true;
+  const commit::PrepareAnswer seen = machine.seen(work.id, work.shard, work.participants, client, now);
+  takes_prepare_ = false;
+  switch (seen) {
     case commit::PrepareAnswer::kNew: break;
     case commit::PrepareAnswer::kFinished:
       if (work.participants.coordinator() == work.shard) {
@@ -170,6 +173,18 @@ void ToyNode::checkpoint() {
   durable_ = 0;
 }
 
+bool ToyNode::forget(SessionId session) {
+  bool is_idle = unsynced() == 0;
+  machine.for_each([&](const Transaction& t) { is_idle = is_idle && t.id.session != session; });
+  if (!is_idle) return false;
+  for (const auto& [place, result] : window_) {
+    if (place.first.session == session) expired_.insert(place);
+  }
+  std::erase_if(window_, [session](const auto& entry) { return entry.first.first.session == session; });
+  watermarks_.erase(session);
+  return true;
+}
+
 LogRecord ToyNode::record_of(Record kind, const Transaction& t) const {
   LogRecord record{};
   record.kind = kind;
@@ -226,6 +241,7 @@ bool ToyNode::remember(const Transaction& t) {
 Past ToyNode::past(const TransactionId& id, ShardId shard) const {
   const auto watermark = watermarks_.find(id.session);
   if (watermark != watermarks_.end() && id.sequence < watermark->second) return Past::kForgotten;
+  if (!takes_prepare_ && expired_.contains({id_of(id), shard})) return Past::kForgotten;
   const auto outcome = window_.find({id_of(id), shard});
   if (watermark == watermarks_.end() || outcome == window_.end()) return Past::kNothing;
   return outcome->second == Result::kCommitted ? Past::kCommitted : Past::kAborted;

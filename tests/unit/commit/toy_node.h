@@ -73,6 +73,9 @@ class ToyNode final : public commit::Node {
   void crash(size_t keep, TimeNs now);
   // The log is cut; what must survive is kept beside it (COMMIT 13).
   void checkpoint();
+  // The session expires: its window goes, if nothing in it is under way (COMMIT 9). False: it stays. A PREPARE with an
+  // id of before is then taken for a new one; late questions of participants are not answered by a promise.
+  bool forget(SessionId session);
   size_t unsynced() const { return log_.size() - durable_; }
   bool owns(ShardId shard) const { return shards_.contains(shard); }
 
@@ -117,6 +120,8 @@ class ToyNode final : public commit::Node {
   };
   std::vector<Line> memory_;
   std::map<Place, Result> window_;
+  std::set<Place> expired_;  // were in windows that went
+  bool takes_prepare_ = false;
   std::map<SessionId, Sequence> watermarks_;  // of the sessions that are known
   std::vector<LogRecord> log_;
   size_t durable_ = 0;
