@@ -13,14 +13,14 @@ uint64_t hash_of(uint64_t key) { return table_hash(hash_key8(key), kRigTable); }
 // A key belongs to one shard: tests name them from 0 in each.
 uint64_t key_in(ShardId shard, uint64_t key) { return uint64_t{shard} << 32 | key; }
 
-Participants participants() {
+}  // namespace
+
+Participants CommitRig::participants() {
   Participants all;
   all.count = kRigShards;
-  for (uint32_t i = 0; i < kRigShards; ++i) all.shards[i] = static_cast<ShardId>(i);
+  for (ShardId shard = 0; shard < kRigShards; ++shard) all.shards[shard] = in_cluster(shard);
   return all;
 }
-
-}  // namespace
 
 void CommitRig::die() {
   workers_.clear();  // the logs before the keeper that gives them segments
@@ -40,6 +40,13 @@ bool CommitRig::start(uint32_t workers, TimeNs now) {
       return false;
   }
   for (uint32_t w = 0; w < workers; ++w) workers_.push_back(std::make_unique<Worker>());
+  // Every other shard of the cluster is another node's.
+  map_ = ShardMap{};
+  map_.self = 1;
+  map_.node_count = 2;
+  map_.shard_count = 0;
+  map_.nodes[1].workers = static_cast<uint16_t>(workers);
+  for (uint32_t i = 0; i < 2 * kRigShards; ++i) map_.add_shard(i % 2);
   if (!recover(now)) {
     die();
     return false;
@@ -106,7 +113,7 @@ void CommitRig::build(Worker& worker, uint32_t index) {
   machine.ask_delay_max_ns = 200;
   machine.vote_keep_ns = 2000;
   worker.machine.init(machine, bytes_of(worker.machine_memory, commit::Machine::memory_bytes(machine)), &worker);
-  worker.back->set_machine(&worker.machine, nullptr);
+  worker.back->set_machine(&worker.machine, &map_);
 }
 
 bool CommitRig::open_session(Worker& worker) {
@@ -130,7 +137,7 @@ void CommitRig::step(TimeNs now, uint32_t losses) {
     if (wire::parse_commit_message(bytes.data(), static_cast<uint32_t>(bytes.size()), &m) != wire::ParseError::kNone) {
       throw std::logic_error("the machine sent a message that does not parse");
     }
-    if (random_() % 100 >= losses) worker_of(m.shard).machine.on_message(m, now);
+    if (random_() % 100 >= losses) workers_[map_.worker_of(m.shard)]->machine.on_message(m, now);
   }
 }
 
@@ -160,17 +167,17 @@ void CommitRig::prepare(Sequence sequence, Sequence watermark, ShardId shard, st
   if (sequence < session->watermark) return;
   const Outcome& outcome = worker.sessions.entry(session, worker.local(shard), sequence);
   if (outcome.key != 0 && outcome.sequence() != sequence &&
-      worker.machine.knows({kRigSession, outcome.sequence()}, shard)) {
+      worker.machine.knows({kRigSession, outcome.sequence()}, in_cluster(shard))) {
     return;  // BUSY
   }
   commit::Client client;
   client.from = {1, 1};
-  const commit::PrepareAnswer seen = worker.machine.seen(id, shard, participants(), client, now_);
+  const commit::PrepareAnswer seen = worker.machine.seen(id, in_cluster(shard), participants(), client, now_);
   if (seen == commit::PrepareAnswer::kFinished && shard == 0) told_(sequence, outcome.result());
   if (seen != commit::PrepareAnswer::kNew) return;
   commit::PrepareRequest request;
   request.id = id;
-  request.shard = shard;
+  request.shard = in_cluster(shard);
   request.participants = participants();
   request.client = client;
   std::vector<RigWrite> own(writes.begin(), writes.end());
@@ -209,7 +216,7 @@ Lsn CommitRig::write_one(ShardId shard, const RigWrite& write) {
 
 bool CommitRig::Worker::append(commit::Record record, const commit::Transaction& t, Lsn* lsn) {
   const Session* const session = sessions.find(t.id.session);
-  const offload::TransactionRecord entry{record, &t, local(t.shard), session != nullptr,
+  const offload::TransactionRecord entry{record, &t, local_of(t), session != nullptr,
                                          session == nullptr ? 0 : session->watermark};
   return back->log_transaction(entry, lsn);
 }
@@ -225,8 +232,8 @@ void CommitRig::Worker::answer(const commit::Transaction& t) {
   rig->told_(t.id.sequence, t.state == commit::State::kCommitted ? Result::kCommitted : t.result);
 }
 
-void CommitRig::Worker::apply(const commit::Transaction& t) { back->apply(local(t.shard), t.version(), t.redo()); }
-void CommitRig::Worker::give_back(const commit::Transaction& t) { back->give_back(local(t.shard), t.redo()); }
+void CommitRig::Worker::apply(const commit::Transaction& t) { back->apply(local_of(t), t.version(), t.redo()); }
+void CommitRig::Worker::give_back(const commit::Transaction& t) { back->give_back(local_of(t), t.redo()); }
 
 bool CommitRig::Worker::remember(const commit::Transaction& t) {
   Session* const session = sessions.find(t.id.session);
@@ -234,7 +241,7 @@ bool CommitRig::Worker::remember(const commit::Transaction& t) {
   const Result result = t.state == commit::State::kCommitted ? Result::kCommitted : t.result;
   // The client has sent it, so its watermark is higher than what stood in the entry, though we may not have heard so.
   session->watermark = std::max(session->watermark, t.id.sequence < kRigWindow ? 1 : t.id.sequence - kRigWindow + 1);
-  Outcome& entry = sessions.entry(session, local(t.shard), t.id.sequence);
+  Outcome& entry = sessions.entry(session, local_of(t), t.id.sequence);
   if (entry.key == 0 || entry.sequence() <= t.id.sequence) entry = log::outcome_of(t.id, result, t.detail, t.version());
   return true;
 }
@@ -242,7 +249,7 @@ bool CommitRig::Worker::remember(const commit::Transaction& t) {
 commit::Past CommitRig::Worker::past(const TransactionId& id, ShardId shard) const {
   const Session* const session = sessions.find(id.session);
   if (session == nullptr) return commit::Past::kNothing;
-  const Outcome& entry = sessions.entry(session, local(shard), id.sequence);
+  const Outcome& entry = sessions.entry(session, rig->map_.local_shard(shard), id.sequence);
   if (entry.key != 0 && entry.sequence() == id.sequence) {
     return entry.result() == Result::kCommitted ? commit::Past::kCommitted : commit::Past::kAborted;
   }

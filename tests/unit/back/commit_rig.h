@@ -17,7 +17,7 @@
 
 namespace txnic::test {
 
-inline constexpr uint32_t kRigShards = 2;
+inline constexpr uint32_t kRigShards = 2;  // numbered as the node does; over the cluster they are 1 and 3
 inline constexpr SessionId kRigSession = 77;
 inline constexpr TableId kRigTable = 1;
 inline constexpr uint32_t kRigWindow = 16;
@@ -91,6 +91,7 @@ class CommitRig {
     bool remember(const commit::Transaction& t) override;
     commit::Past past(const TransactionId& id, ShardId shard) const override;
     uint32_t local(ShardId shard) const { return shard / rig->worker_count(); }
+    uint32_t local_of(const commit::Transaction& t) const { return rig->map_.local_shard(t.shard); }
 
     CommitRig* rig = nullptr;
     mutable SessionTable sessions;
@@ -103,6 +104,8 @@ class CommitRig {
   uint32_t worker_count() const { return static_cast<uint32_t>(workers_.size()); }
   Worker& worker_of(ShardId shard) { return *workers_[shard % workers_.size()]; }
   const Worker& worker_of(ShardId shard) const { return *workers_[shard % workers_.size()]; }
+  static ShardId in_cluster(ShardId shard) { return static_cast<ShardId>(2 * shard + 1); }
+  static Participants participants();
   bool recover(TimeNs now);
   void build(Worker& worker, uint32_t index);
   bool open_session(Worker& worker);
@@ -112,6 +115,7 @@ class CommitRig {
   std::mt19937_64 random_;
   const Told told_;
   uint32_t incarnation_ = 0;
+  ShardMap map_;
   TimeNs now_ = 0;
   std::vector<Memory> shard_memory_;
   std::vector<std::unique_ptr<storage::Shard>> shards_;
