@@ -66,6 +66,13 @@ class GoldenRequests(unittest.TestCase):
         self.assertEqual(wire.encode_execute(SESSION, 300, STAMP, 255, 3, operations), packet("execute_every"))
 
 
+    def test_several_shards_and_nodes(self):
+        key = (1).to_bytes(8, "little")
+        operations = [add(1, key, -5), get(2, key)]
+        self.assertEqual(wire.encode_prepare(SESSION, 5, STAMP, 1, 3, 2, [0, 3], operations), packet("prepare"))
+        self.assertEqual(wire.encode_map(SESSION, STAMP), packet("map"))
+
+
 class GoldenReplies(unittest.TestCase):
     def test_every_reply_is_decoded_and_every_request_refused(self):
         for name, (kind, data) in GOLDEN.items():
@@ -94,6 +101,24 @@ class GoldenReplies(unittest.TestCase):
         reply = wire.decode_reply(packet("executed_add"))
         self.assertEqual(reply.value(0).number, 105)
         self.assertEqual(reply.value(0).version, reply.commit_version)
+
+    def test_prepared(self):
+        reply = wire.decode_reply(packet("prepared"))
+        self.assertTrue(reply.decided and reply.committed)
+        self.assertEqual(reply.versions, [VERSION, VERSION + 7])
+        self.assertEqual([(value.participant, value.operation, value.number) for value in reply.values],
+                         [(0, 0, 105), (1, 0, 95)])
+        abort = wire.decode_reply(packet("prepared_abort"))
+        self.assertEqual((abort.decided, abort.result), (True, Result.LOCKED))
+        refused = wire.decode_reply(packet("prepared_refused"))
+        self.assertEqual((refused.decided, refused.result, refused.detail), (False, Result.BUSY, Busy.LOG_FULL))
+
+    def test_map(self):
+        shard_map = wire.decode_reply(packet("mapped")).map
+        self.assertEqual((shard_map.epoch, shard_map.node_of), (2, (0, 0, 1, 1, 0)))
+        self.assertEqual(shard_map.nodes[1], wire.MapNode("10.0.0.2", 7000, 1))
+        self.assertEqual([shard_map.port_of(shard) for shard in range(5)], [7700, 7701, 7000, 7000, 7700])
+        self.assertIsNone(wire.decode_reply(packet("mapped_refused")).map)
 
     def test_results(self):
         for result in Result:

@@ -67,6 +67,7 @@ class Client:
         self.socket.bind(bind)
         self.facts = None
         self.stamp = 0
+        self.map_epoch = 0  # of the node's shard map [19]
         self.attempt = 0
         self.cookie = None
         self.next_sequence = 1
@@ -139,6 +140,7 @@ class Client:
         if reply.result == Result.COMMITTED:
             self.facts = reply.facts
             self.stamp = reply.stamp
+            self.map_epoch = reply.map_epoch
         return reply
 
     def _call(self, message, accept):

@@ -12,6 +12,10 @@ VERSION = 1
 BASE_PORT_DEFAULT = 7700
 MESSAGE_BYTES_MAX = 1472
 OPERATIONS_MAX = 64
+PARTICIPANTS_MAX = 16
+NODES_MAX = 32
+SHARDS_MAX = 1024
+WORKERS_MAX = 64
 KEY_BYTES_MAX = 64
 VALUE_BYTES_MAX = 1024
 SEQUENCE_MAX = 2**48 - 1
@@ -21,8 +25,11 @@ NO_SHARD = 0xFFFF
 # map_epoch, view_epoch, fragment_index, fragment_count [2]
 HEADER = struct.Struct("<HBBHBBQQQIHBBIHBB")
 OPERATION = struct.Struct("<BBHHH")  # code, key_length, table, value_length, flags [4.1]
-VALUE = struct.Struct("<QHBBI")  # version, value_length, operation, present, reserved [4.3]
+VALUE = struct.Struct("<QHBBB3x")  # version, value_length, operation, present, participant [4.3]
 OPENED_BODY = struct.Struct("<HHHHIIBB14x")  # [3.3]
+PARTICIPANTS = struct.Struct("<BBB5x")  # count, sender, vote [18.1]
+MAPPED_BODY = struct.Struct("<IHH8x")  # epoch, node_count, shard_count [19]
+MAPPED_NODE = struct.Struct("<IHH")  # address, base_port, workers
 assert HEADER.size == 48 and OPERATION.size == 8 and VALUE.size == 16 and OPENED_BODY.size == 32
 
 MASK = 2**64 - 1
@@ -38,9 +45,13 @@ class Type(enum.IntEnum):
     EXECUTED = 7
     ECHO = 8
     ECHOED = 9
+    PREPARE = 10
+    PREPARED = 11
+    MAP = 12
+    MAPPED = 13
 
 
-REPLY_TYPES = (Type.CHALLENGE, Type.OPENED, Type.CLOSED, Type.EXECUTED, Type.ECHOED)
+REPLY_TYPES = (Type.CHALLENGE, Type.OPENED, Type.CLOSED, Type.EXECUTED, Type.ECHOED, Type.PREPARED, Type.MAPPED)
 
 
 class Code(enum.IntEnum):
@@ -59,6 +70,7 @@ READ_SET = 0x8
 
 FLAG_DUPLICATE = 0x02
 FLAG_REPLAY = 0x04
+FLAG_DECIDED = 0x08
 
 
 class Result(enum.IntEnum):
@@ -114,6 +126,7 @@ class BadRequest(enum.IntEnum):
     TRAILING_BYTES = 16
     BODY_LENGTH = 17
     SESSION_ZERO = 18
+    PARTICIPANTS = 19
 
 
 def result_of(number):
@@ -223,6 +236,23 @@ def encode_execute(session, sequence, stamp, watermark_lag, shard, operations, *
     return encode_header(Type.EXECUTE, session, sequence, stamp, **fields) + body
 
 
+def encode_participants(shards):
+    body = PARTICIPANTS.pack(len(shards), 0, 0) + b"".join(struct.pack("<H", shard) for shard in shards)
+    return body + bytes(-len(body) % 8)
+
+
+def encode_prepare(session, sequence, stamp, watermark_lag, shard, map_epoch, participants, operations):
+    """One participant's part; `operations` are all of `shard` [18.2]."""
+    body = encode_participants(participants) + b"".join(operation.encode() for operation in operations)
+    return encode_header(Type.PREPARE, session, sequence, stamp, length=48 + len(body),
+                         operation_count=len(operations), watermark_lag=watermark_lag, shard=shard,
+                         map_epoch=map_epoch) + body
+
+
+def encode_map(session, stamp, sequence=1):
+    return encode_header(Type.MAP, session, sequence, stamp, shard=NO_SHARD)
+
+
 def encode_echo(body=b""):
     return encode_header(Type.ECHO, length=48 + len(body)) + body
 
@@ -238,6 +268,7 @@ class Value:
     present: bool
     version: int
     data: bytes
+    participant: int = 0
 
     @property
     def number(self):
@@ -257,6 +288,27 @@ class NodeFacts:
     durability: int
 
 
+@dataclass(frozen=True)
+class MapNode:
+    address: str
+    base_port: int
+    workers: int
+
+
+@dataclass(frozen=True)
+class ShardMap:
+    """The body of MAPPED [19]."""
+
+    epoch: int
+    nodes: tuple
+    node_of: tuple  # of each shard: its node's place
+
+    def port_of(self, shard):
+        place = self.node_of[shard]
+        node = self.nodes[place]
+        return node.base_port + self.node_of[:shard].count(place) % node.workers
+
+
 @dataclass
 class Reply:
     version: int
@@ -274,6 +326,13 @@ class Reply:
     cookie: bytes = b""
     facts: NodeFacts = None
     body: bytes = b""
+    map_epoch: int = 0
+    versions: list = field(default_factory=list)  # PREPARED: each participant's commit version
+    map: ShardMap = None
+
+    @property
+    def decided(self):
+        return bool(self.flags & FLAG_DECIDED)
 
     @property
     def duplicate(self):
@@ -288,36 +347,78 @@ class Reply:
         return next(value for value in self.values if value.operation == operation)
 
 
-def _decode_values(body, count):
+def _decode_values(body, at, count, participants=1):
+    values, last = [], (0, -1)
+    for _ in range(count):
+        if at + VALUE.size > len(body):
+            raise MalformedReply("a value is cut")
+        version, length, operation, present, participant = VALUE.unpack_from(body, at)
+        at += VALUE.size
+        if length > VALUE_BYTES_MAX or at + length > len(body):
+            raise MalformedReply("a value reaches beyond the message")
+        if participants == 1:
+            participant = 0
+        if operation >= OPERATIONS_MAX or participant >= participants or (participant, operation) <= last:
+            raise MalformedReply("operation indexes out of order")
+        last = (participant, operation)
+        values.append(Value(operation, present != 0, version, body[at : at + length], participant))
+        at += length
+    if at != len(body):
+        raise MalformedReply("bytes behind the last value")
+    return values
+
+
+def _decode_executed(body, count):
     if not body:
         if count:
             raise MalformedReply("values without a body")
         return 0, []
     if len(body) < 8:
         raise MalformedReply("EXECUTED of a wrong length")
-    (commit_version,) = struct.unpack_from("<Q", body)
-    at, values, last = 8, [], -1
-    for _ in range(count):
-        if at + VALUE.size > len(body):
-            raise MalformedReply("a value is cut")
-        version, length, operation, present, _reserved = VALUE.unpack_from(body, at)
-        at += VALUE.size
-        if length > VALUE_BYTES_MAX or at + length > len(body):
-            raise MalformedReply("a value reaches beyond the message")
-        if not last < operation < OPERATIONS_MAX:
-            raise MalformedReply("operation indexes out of order")
-        last = operation
-        values.append(Value(operation, present != 0, version, body[at : at + length]))
-        at += length
-    if at != len(body):
-        raise MalformedReply("bytes behind the last value")
-    return commit_version, values
+    return struct.unpack_from("<Q", body)[0], _decode_values(body, 8, count)
+
+
+def _decode_prepared(reply, body, count):
+    """Only what is decided and committed has a body [18.2]. Answers versions and values."""
+    if not body:
+        if count:
+            raise MalformedReply("values without a body")
+        return [], []
+    if not reply.decided or not reply.committed or len(body) < PARTICIPANTS.size:
+        raise MalformedReply("PREPARED with a body that it may not have")
+    participants, _sender, _vote = PARTICIPANTS.unpack_from(body)
+    at = PARTICIPANTS.size + (participants * 2 + 7) // 8 * 8
+    end = at + participants * 8
+    if not 2 <= participants <= PARTICIPANTS_MAX or end > len(body):
+        raise MalformedReply("participants")
+    if any(body[3:8]) or any(body[PARTICIPANTS.size + participants * 2 : at]):
+        raise MalformedReply("reserved bytes of the participants")
+    versions = list(struct.unpack_from(f"<{participants}Q", body, at))
+    return versions, _decode_values(body, end, count, participants)
+
+
+def _decode_map(body):
+    if len(body) < MAPPED_BODY.size:
+        raise MalformedReply("MAPPED is cut")
+    epoch, node_count, shard_count = MAPPED_BODY.unpack_from(body)
+    shards_at = MAPPED_BODY.size + node_count * MAPPED_NODE.size
+    if not (1 <= node_count <= NODES_MAX and 1 <= shard_count <= SHARDS_MAX) or len(body) != shards_at + shard_count:
+        raise MalformedReply("MAPPED of a wrong length")
+    nodes = []
+    for at in range(MAPPED_BODY.size, shards_at, MAPPED_NODE.size):
+        address, port, workers = MAPPED_NODE.unpack_from(body, at)
+        if not 1 <= workers <= WORKERS_MAX or not 0 < port <= 65536 - workers:
+            raise MalformedReply("a node's ports")
+        nodes.append(MapNode(".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0)), port, workers))
+    if max(body[shards_at:]) >= node_count:
+        raise MalformedReply("a shard of no node")
+    return ShardMap(epoch, tuple(nodes), tuple(body[shards_at:]))
 
 
 def decode_reply(data):
     if len(data) < HEADER.size or len(data) > MESSAGE_BYTES_MAX:
         raise MalformedReply("length of the datagram")
-    (magic, version, type, length, count, result, session, sequence, stamp, lag, shard, flags, detail, _map_epoch,
+    (magic, version, type, length, count, result, session, sequence, stamp, lag, shard, flags, detail, map_epoch,
      _view_epoch, _fragment_index, _fragment_count) = HEADER.unpack_from(data)
     if magic != MAGIC or length != len(data):
         raise MalformedReply("magic or length")
@@ -325,7 +426,8 @@ def decode_reply(data):
         raise MalformedReply("version")
     if type not in REPLY_TYPES:
         raise MalformedReply("not a reply")
-    reply = Reply(version, Type(type), result_of(result), session, sequence, stamp, shard, flags, detail, lag)
+    reply = Reply(version, Type(type), result_of(result), session, sequence, stamp, shard, flags, detail, lag,
+                  map_epoch=map_epoch)
     body = data[HEADER.size :]
     if type == Type.CHALLENGE:
         if len(body) != 16:
@@ -339,7 +441,13 @@ def decode_reply(data):
     elif type == Type.EXECUTED:
         if count > OPERATIONS_MAX:
             raise MalformedReply("too many values")
-        reply.commit_version, reply.values = _decode_values(body, count)
+        reply.commit_version, reply.values = _decode_executed(body, count)
+    elif type == Type.PREPARED:
+        if count > OPERATIONS_MAX:
+            raise MalformedReply("too many values")
+        reply.versions, reply.values = _decode_prepared(reply, body, count)
+    elif type == Type.MAPPED and result == Result.COMMITTED:
+        reply.map = _decode_map(body)
     elif type == Type.ECHOED:
         reply.body = body
     elif body:
