@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/transport.h"
 
+#include <cstdio>
 #include <ctime>
 #include <utility>
 
@@ -62,7 +63,9 @@ std::unique_ptr<Transport> Transport::open(const TransportOptions& options, std:
   shared.checks_ip = port.checks_ip;
   shared.checks_udp = port.checks_udp;
   shared.clock = Clock::calibrated();
-  if (options.raw) shared.peer_mac.store(kRawPeerMac);
+  shared.add_peer({options.peer_address, options.peer_base_port});
+  shared.peers[0].wanted.store(false);  // until resolve(): the link is not up yet
+  if (options.raw) shared.peers[0].mac.store(kRawPeerMac);
   transport->ports_.push_back(std::move(port));
   if (!transport->create_queues(error)) return nullptr;
   return transport;
@@ -105,16 +108,27 @@ std::vector<std::string> Transport::housekeep() {
   peers_->tick(shared_.clock.now(), &notes_);
   const bool up = peers_->all_up();
   // Who answers now may be another process with another MAC address.
-  if (up && !was_up_ && !shared_.options.raw) shared_.arp_wanted.store(true);
+  if (up && !was_up_ && !shared_.options.raw) shared_.want_all();
   was_up_ = up;
   return std::exchange(notes_, {});
 }
 
 bool Transport::link_is_up() const { return peers_->all_up(); }
 
+std::string Transport::missing_peer() const {
+  for (uint32_t i = 0; i < shared_.peer_count.load(); ++i) {
+    const uint32_t a = shared_.peers[i].base.address;
+    if (knows(i)) continue;
+    char text[16];
+    std::snprintf(text, sizeof text, "%u.%u.%u.%u", a >> 24, a >> 16 & 255, a >> 8 & 255, a & 255);
+    return text;
+  }
+  return {};
+}
+
 bool Transport::resolve(uint32_t timeout_ms, std::string* error) {
   const TimeNs deadline = shared_.clock.now() + TimeNs{timeout_ms} * 1'000'000;
-  if (!shared_.options.raw) shared_.arp_wanted.store(true);
+  if (!shared_.options.raw) shared_.want_all();
   std::vector<std::string> told;
   while (shared_.clock.now() < deadline) {
     for (std::string& note : housekeep()) told.push_back(std::move(note));
@@ -122,7 +136,7 @@ bool Transport::resolve(uint32_t timeout_ms, std::string* error) {
       std::array<Received, limits::kBurstMax> ignored;
       queues_.front()->receive(ignored);
       queues_.front()->flush();
-      if (shared_.peer_mac.load() != 0) {
+      if (shared_.all_known()) {
         notes_ = std::move(told);
         return true;
       }
@@ -131,9 +145,8 @@ bool Transport::resolve(uint32_t timeout_ms, std::string* error) {
   }
   const std::string where = "port " + std::to_string(shared_.port) + " (" + ports_.front().name + ")";
   *error = link_is_up()
-               ? where +
-                     ": nobody answers ARP for the node's address. Is the node's address right, and is it on "
-                     "this link?"
+               ? where + ": nobody answers ARP for the node's address " + missing_peer() +
+                     ". Is it right, and is the node on this link?"
                : where + ": no peer within " + std::to_string(timeout_ms) +
                      " ms. Is the node running, with the same socket or interface, the other role, and as many "
                      "queues?";

@@ -31,9 +31,14 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
 
   bool start(std::string* error);
-  // Before other threads poll: keeps housekeeping until the link is up and the peer has answered ARP (raw: until the
+  // Before other threads poll: keeps housekeeping until the link is up and all peers have answered ARP (raw: until the
   // link is up). False after `timeout_ms`, with the reason.
   bool resolve(uint32_t timeout_ms, std::string* error);
+  // A further node on the same link: its number for TransportQueue::send. Any thread, at any time; the same for one
+  // that is there already; limits::kNodesMax: no room. Peer 0 is that of the options. It is asked for by ARP at once;
+  // what is sent before it has answered is dropped and counted.
+  uint32_t add_peer(Endpoint base) { return shared_.add_peer(base); }
+  bool knows(uint32_t peer) const { return shared_.peers[peer].mac.load(std::memory_order_relaxed) != 0; }
   std::vector<std::string> housekeep();
   bool link_is_up() const;
 
@@ -45,6 +50,7 @@ class Transport {
  private:
   Transport() = default;
   bool create_queues(std::string* error);
+  std::string missing_peer() const;
 
   TransportShared shared_;
   std::vector<Port> ports_;  // one

@@ -36,22 +36,45 @@ Check from_flags(uint64_t state, uint64_t good, uint64_t none, uint64_t bad) {
 
 }  // namespace
 
+uint32_t TransportShared::add_peer(Endpoint base) {
+  const std::lock_guard lock(adding);
+  const uint32_t count = peer_count.load();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (peers[i].base == base) return i;
+  }
+  if (count == peers.size()) return limits::kNodesMax;
+  peers[count].base = base;
+  peers[count].wanted.store(true);
+  peer_count.store(count + 1, std::memory_order_release);
+  return count;
+}
+
+bool TransportShared::all_known() const {
+  for (uint32_t i = 0; i < peer_count.load(std::memory_order_acquire); ++i) {
+    if (peers[i].mac.load() == 0) return false;
+  }
+  return true;
+}
+
 TransportQueue::TransportQueue(TransportShared* shared, uint32_t index)
     : shared_(shared), index_(index), checksum_off_(shared->options.checksum == ChecksumPolicy::kOff) {
-  using namespace frame_at;
   const TransportOptions& o = shared->options;
   filter_ = {byte_swap(o.own_address), o.own_base_port, static_cast<uint16_t>(o.queues * kFlowsPerQueue)};
-  uint8_t* h = header_.data();
-  std::memcpy(h + kSourceMac, shared->own_mac.data(), 6);
+  refresh_peers();
+}
+
+void TransportQueue::prepare_header(uint32_t peer) {
+  using namespace frame_at;
+  uint8_t* h = headers_[peer].bytes.data();
+  std::memcpy(h + kSourceMac, shared_->own_mac.data(), 6);
   store<uint16_t>(h + kEthertype, 0x0008);
   h[kIp] = 0x45;
   h[kIpFragment] = 0x40;  // do not fragment
   h[kIpTtl] = kReplyTtl;
   h[kIpProtocol] = kProtocolUdp;
-  store(h + kIpSource, byte_swap(o.own_address));
-  store(h + kIpDestination, byte_swap(o.peer_address));
-  ip_constant_sum_ = ip_header_sum(h);
-  refresh_peer_mac();
+  store(h + kIpSource, byte_swap(shared_->options.own_address));
+  store(h + kIpDestination, byte_swap(shared_->peers[peer].base.address));
+  headers_[peer].ip_constant_sum = ip_header_sum(h);
 }
 
 TransportQueue::~TransportQueue() {
@@ -60,9 +83,17 @@ TransportQueue::~TransportQueue() {
   if (gathered_ != 0) rte_pktmbuf_free_bulk(gathered_packets_.data(), gathered_);
 }
 
-void TransportQueue::refresh_peer_mac() {
-  mac_in_header_ = shared_->peer_mac.load(std::memory_order_relaxed);
-  write_mac(header_.data() + frame_at::kDestinationMac, mac_in_header_);
+// New peers, and MAC addresses that have become known or others.
+void TransportQueue::refresh_peers() {
+  const uint32_t count = shared_->peer_count.load(std::memory_order_acquire);
+  for (; prepared_ < count; ++prepared_) prepare_header(prepared_);
+  for (uint32_t peer = 0; peer < count; ++peer) {
+    PeerHeader& header = headers_[peer];
+    const uint64_t mac = shared_->peers[peer].mac.load(std::memory_order_relaxed);
+    if (mac == header.mac) [[likely]] continue;
+    header.mac = mac;
+    write_mac(header.bytes.data() + frame_at::kDestinationMac, mac);
+  }
 }
 
 bool TransportQueue::take_packet(rte_mbuf** packet) {
@@ -84,24 +115,31 @@ bool TransportQueue::make_room() {
   return false;
 }
 
-bool TransportQueue::send(const std::byte* message, uint32_t length, uint32_t flow, uint32_t worker) {
+bool TransportQueue::send(const std::byte* message, uint32_t length, uint32_t flow, uint32_t worker, uint32_t peer) {
   using namespace frame_at;
-  assert(length <= limits::kMessageBytesMax && flow < kFlowsPerQueue);
+  assert(length <= limits::kMessageBytesMax && flow < kFlowsPerQueue && peer < shared_->peer_count.load());
+  const PeerHeader& header = headers_[peer];
+  if (header.mac == 0) [[unlikely]] refresh_peers();
+  if (header.mac == 0) [[unlikely]] {
+    shared_->peers[peer].wanted.store(true, std::memory_order_relaxed);
+    counters_.tx_dropped.add();
+    return false;
+  }
   rte_mbuf* packet = nullptr;
   if ((gathered_ == limits::kBurstMax && !make_room()) || !take_packet(&packet)) [[unlikely]] {
     counters_.tx_dropped.add();
     return false;
   }
   uint8_t* frame = frame_of(packet);
-  std::memcpy(frame, header_.data(), 48);
+  std::memcpy(frame, header.bytes.data(), 48);
   std::memcpy(frame + kPayload, message, length);
   const uint32_t udp_length = length + kUdpHeaderBytes;
   const uint16_t ip_length_raw = byte_swap(static_cast<uint16_t>(udp_length + kIpHeaderBytes));
   store(frame + kIpTotalLength, ip_length_raw);
-  store(frame + kIpChecksum, checksum_finish(ip_constant_sum_ + ip_length_raw));
+  store(frame + kIpChecksum, checksum_finish(header.ip_constant_sum + ip_length_raw));
   const TransportOptions& o = shared_->options;
   store(frame + kUdpSource, byte_swap(static_cast<uint16_t>(o.own_base_port + index_ * kFlowsPerQueue + flow)));
-  store(frame + kUdpDestination, byte_swap(static_cast<uint16_t>(o.peer_base_port + worker)));
+  store(frame + kUdpDestination, byte_swap(static_cast<uint16_t>(shared_->peers[peer].base.port + worker)));
   store(frame + kUdpLength, byte_swap(static_cast<uint16_t>(udp_length)));
   set_length(packet, kHeadersBytes + length);
   if (!checksum_off_) [[unlikely]] {
@@ -149,8 +187,8 @@ void TransportQueue::free_received() {
 
 uint32_t TransportQueue::receive(std::span<Received> out) {
   free_received();
-  if (shared_->peer_mac.load(std::memory_order_relaxed) != mac_in_header_) [[unlikely]] refresh_peer_mac();
-  if (index_ == 0 && shared_->arp_wanted.load(std::memory_order_relaxed)) [[unlikely]] ask_for_peer();
+  refresh_peers();
+  if (index_ == 0) ask_for_peers();
   const uint32_t most = static_cast<uint32_t>(std::min<size_t>(out.size(), limits::kBurstMax));
   uint32_t given = shared_->options.queues > 1 ? receive_strays(out.first(most)) : 0;
   if (given == most || !gate_.enter(shared_->port)) return given;
@@ -238,12 +276,14 @@ void TransportQueue::handle_neighbour(rte_mbuf* packet, const ParsedFrame& parse
   bool answered = false;
   if (parsed.kind == FrameKind::kArp) {
     counters_.rx_neighbour.add();
-    Mac mac{};
-    if (read_arp(frame, packet->data_len, byte_swap(shared_->options.peer_address), &mac)) {
+    for (uint32_t i = 0; i < prepared_; ++i) {
+      Mac mac{};
+      TransportShared::Peer& peer = shared_->peers[i];
+      if (!read_arp(frame, packet->data_len, byte_swap(peer.base.address), &mac)) continue;
       uint64_t value = 0;
       std::memcpy(&value, mac.data(), mac.size());
-      shared_->peer_mac.store(value, std::memory_order_relaxed);
-      shared_->arp_wanted.store(false, std::memory_order_relaxed);
+      peer.mac.store(value, std::memory_order_relaxed);
+      peer.wanted.store(false, std::memory_order_relaxed);
     }
     answered = answer_arp(frame, filter_.address_raw, shared_->own_mac);
     if (answered) set_length(packet, kArpFrameBytes);
@@ -280,16 +320,21 @@ uint32_t TransportQueue::receive_strays(std::span<Received> out) {
   return count;
 }
 
-void TransportQueue::ask_for_peer() {
-  const TimeNs now = shared_->clock.now();
-  if (now < next_arp_) return;
+void TransportQueue::ask_for_peers() {
+  TimeNs now = 0;
+  for (uint32_t i = 0; i < prepared_; ++i) {
+    if (!shared_->peers[i].wanted.load(std::memory_order_relaxed)) [[likely]] continue;
+    if (now == 0) now = shared_->clock.now();
+    if (now < next_arp_) return;
+    rte_mbuf* packet = nullptr;
+    if ((gathered_ == limits::kBurstMax && !make_room()) || !take_packet(&packet)) break;
+    build_arp_request(frame_of(packet), shared_->own_mac, byte_swap(shared_->options.own_address),
+                      byte_swap(shared_->peers[i].base.address));
+    set_length(packet, kArpFrameBytes);
+    gathered_packets_[gathered_++] = packet;
+  }
+  if (now == 0) return;
   next_arp_ = now + kArpIntervalNs;
-  rte_mbuf* packet = nullptr;
-  if ((gathered_ == limits::kBurstMax && !make_room()) || !take_packet(&packet)) return;
-  build_arp_request(frame_of(packet), shared_->own_mac, byte_swap(shared_->options.own_address),
-                    byte_swap(shared_->options.peer_address));
-  set_length(packet, kArpFrameBytes);
-  gathered_packets_[gathered_++] = packet;
   flush();
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <span>
 
 #include "dataplane/clock.h"
@@ -26,7 +27,7 @@ struct TransportOptions {
   uint32_t port_index = 0;            // the n-th port that the EAL has found
   uint32_t queues = 1;  // one for each polling thread; shared-memory links need the same number at both ends
   uint32_t own_address = 0x0a630002;  // host order (10.99.0.2)
-  uint32_t peer_address = 0x0a630001; // 10.99.0.1
+  uint32_t peer_address = 0x0a630001; // 10.99.0.1: peer 0; further nodes by Transport::add_peer
   uint16_t own_base_port = 20000;     // flow f of queue q: own_base_port + q * kFlowsPerQueue + f
   uint16_t peer_base_port = 7700;     // worker w: peer_base_port + w
   uint32_t rx_descriptors = 1024;
@@ -46,7 +47,7 @@ struct Received {
 
 struct TransportCounters {
   Counter tx_packets, tx_bytes;
-  Counter tx_dropped;   // the transmit ring stayed full, or no packet was free
+  Counter tx_dropped;   // the transmit ring stayed full, no packet was free, or the peer's MAC address is not known
   Counter rx_packets, rx_bytes;
   Counter rx_messages;  // given to the caller
   Counter rx_strays;    // belonged to another queue and went there
@@ -63,8 +64,21 @@ struct TransportShared {
   bool checks_ip = false, checks_udp = false;
   rte_mempool* pool = nullptr;
   Clock clock;
-  std::atomic<uint64_t> peer_mac{0};     // 0: not known
-  std::atomic<bool> arp_wanted{false};   // queue 0 asks for the peer's MAC
+  struct Peer {
+    Endpoint base;                   // worker w: port + w
+    std::atomic<uint64_t> mac{0};    // 0: not known
+    std::atomic<bool> wanted{false};  // queue 0 asks for the MAC
+  };
+  std::array<Peer, limits::kNodesMax> peers;
+  std::atomic<uint32_t> peer_count{0};  // grows only
+  std::mutex adding;
+
+  // Its number, also of one that is there already; kNodesMax if there is no room. Any thread.
+  uint32_t add_peer(Endpoint base);
+  void want_all() {
+    for (uint32_t i = 0; i < peer_count.load(std::memory_order_acquire); ++i) peers[i].wanted.store(true);
+  }
+  bool all_known() const;
   std::array<rte_ring*, kTransportQueuesMax> stray{};  // to queue q from all others
 };
 
@@ -75,9 +89,9 @@ class TransportQueue {
   TransportQueue(const TransportQueue&) = delete;
   TransportQueue& operator=(const TransportQueue&) = delete;
 
-  // Copies the message behind prepared headers; it leaves with its burst. False: dropped and counted (the port does not
-  // take any more).
-  bool send(const std::byte* message, uint32_t length, uint32_t flow, uint32_t worker);
+  // Copies the message behind prepared headers; it leaves with its burst, to that worker of that peer. False: dropped
+  // and counted (the port does not take any more, or the peer has not answered ARP yet: it is asked).
+  bool send(const std::byte* message, uint32_t length, uint32_t flow, uint32_t worker, uint32_t peer = 0);
   // Sends what has gathered. Call after each round of send().
   void flush();
   // False: a full burst waits and the port takes none of it now; send() would probably drop.
@@ -96,8 +110,9 @@ class TransportQueue {
  private:
   bool take_packet(rte_mbuf** packet);
   bool make_room();
-  void refresh_peer_mac();
-  void ask_for_peer();
+  void refresh_peers();
+  void prepare_header(uint32_t peer);
+  void ask_for_peers();
   bool sort_in(rte_mbuf* packet, Received* out);
   bool sort_in_raw(rte_mbuf* packet, Received* out);
   void handle_neighbour(rte_mbuf* packet, const ParsedFrame& parsed);
@@ -111,10 +126,14 @@ class TransportQueue {
   PollGate gate_;
   TransportCounters counters_;
   TimeNs next_arp_ = 0;
-  uint64_t mac_in_header_ = 0;
-  uint64_t ip_constant_sum_ = 0;
 
-  alignas(64) std::array<uint8_t, 64> header_{};  // the 42 bytes in front of each message
+  struct PeerHeader {
+    alignas(64) std::array<uint8_t, 48> bytes{};  // the 42 bytes in front of each message
+    uint64_t mac = 0;  // in it; 0: not known
+    uint64_t ip_constant_sum = 0;
+  };
+  uint32_t prepared_ = 0;  // headers
+  std::array<PeerHeader, limits::kNodesMax> headers_{};
   uint32_t stocked_ = 0;
   uint32_t gathered_ = 0;
   uint32_t kept_ = 0;

@@ -238,6 +238,61 @@ TEST_F(ClientAndNode, NobodyAnswersArp) {
   EXPECT_NE(error.find("ARP"), std::string::npos) << error;
 }
 
+// The test is two nodes on one link.
+TEST_F(ClientAndNode, SeveralNodesOnOneLink) {
+  test::Wire nodes(link_.listener());
+  ASSERT_TRUE(nodes.start());
+  open_client({});
+  ASSERT_TRUE(test::eventually([&] {
+    client_->housekeep();
+    return client_->link_is_up();
+  }));
+  const uint32_t peer = client_->add_peer({0x0a630005, 9000});
+  EXPECT_EQ(peer, 1u);
+  EXPECT_EQ(client_->add_peer({0x0a630005, 9000}), peer);
+  TransportQueue& queue = client_->queue(0);
+  const std::array<std::byte, 48> message{};
+  EXPECT_FALSE(queue.send(message.data(), 48, 0, 1, peer)) << "its MAC address is not known";
+  EXPECT_EQ(queue.counters().tx_dropped.read(), 1u);
+  std::array<Received, limits::kBurstMax> received;
+  const auto is_asked = [&](uint32_t address) {
+    return std::any_of(nodes.answers.begin(), nodes.answers.end(), [&](const test::Frame& f) {
+      return test::get16(f, 12) == 0x0806 && (test::get16(f, 38) << 16 | test::get16(f, 40)) == address;
+    });
+  };
+  EXPECT_TRUE(test::eventually([&] {
+    queue.receive(received);
+    nodes.gather();
+    return is_asked(0x0a630005) && is_asked(0x0a630001);
+  }));
+  ASSERT_TRUE(nodes.send({test::make_arp(2, 0x0a630005, 0x0a630002)}));
+  ASSERT_TRUE(test::eventually([&] {
+    queue.receive(received);
+    return client_->knows(peer);
+  }));
+  EXPECT_FALSE(client_->knows(0));
+  nodes.gather();
+  nodes.answers.clear();
+  queue.receive(received);
+  ASSERT_TRUE(queue.send(message.data(), 48, 3, 1, peer));
+  EXPECT_FALSE(queue.send(message.data(), 48, 3, 1, 0));
+  queue.flush();
+  const auto datagram = [&] {
+    return std::find_if(nodes.answers.begin(), nodes.answers.end(),
+                        [](const test::Frame& f) { return test::get16(f, 12) == 0x0800; });
+  };
+  ASSERT_TRUE(test::eventually([&] {
+    nodes.gather();
+    return datagram() != nodes.answers.end();
+  }));
+  const test::Frame& f = *datagram();
+  EXPECT_EQ(f[5], 2) << "the MAC address of the answer";
+  EXPECT_EQ(test::get16(f, 30) << 16 | test::get16(f, 32), 0x0a630005u);
+  EXPECT_EQ(test::get16(f, 36), 9001u);
+  EXPECT_EQ(test::reference_sum(f, 14, 20, 0), 0xffffu);
+  EXPECT_EQ(test::get16(f, 40), test::reference_udp_checksum(f));
+}
+
 TEST_F(ClientAndNode, OpeningWhatIsNotThere) {
   std::string error;
   EXPECT_EQ(Transport::open({.port_index = 77}, &error), nullptr);
