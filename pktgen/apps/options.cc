@@ -139,6 +139,8 @@ OptionGroup workload_group() {
             real(FIELD(workload.hot_accounts_percent), 0, 100)},
            {"hot-transactions", "PERCENT", "smallbank: transactions that draw from the hot ones (90)",
             real(FIELD(workload.hot_transactions_percent), 0, 100)},
+           {"remote", "PERCENT", "smallbank, ycsb: transactions of several keys that take them from several shards (0)",
+            real(FIELD(workload.remote_percent), 0, 100)},
            {"initial-balance", "CENTS", "smallbank: of each account when loaded (1000000)", set_initial_balance},
            {"adds", "N", "counter: additions of each client (until the time is over)",
             number<uint64_t>(FIELD(workload.adds), 1, 1ull << 40)},
@@ -259,11 +261,12 @@ std::string hash_of(const Options& o) {
   char text[640];
   std::snprintf(
       text, sizeof text,
-      "%s %llu %u %u %.17g %u %u %u %u %lld %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u %u "
-      "%.17g %.17g %.17g %llu",
+      "%s %llu %u %u %.17g %u %u %u %u %lld %.17g %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u "
+      "%u %.17g %.17g %.17g %llu",
       w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta, w.table,
       w.savings_table, w.checking_table, w.tatp_table, static_cast<long long>(w.initial_balance_cents),
-      w.hot_accounts_percent, w.hot_transactions_percent, static_cast<unsigned long long>(w.adds),
+      w.hot_accounts_percent, w.hot_transactions_percent, w.remote_percent,
+      static_cast<unsigned long long>(w.adds),
       static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
       static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
       static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport), o.raw ? 1 : 0,

@@ -13,8 +13,11 @@
 
 namespace txnic::pktgen {
 
-// Nothing was executed and nothing recorded: the node said no for the moment, or for good.
-inline constexpr bool is_refusal(Result r) { return !is_recorded(r) && r != Result::kUnknownOutcome; }
+// Nothing was executed and nothing recorded: the node said no for the moment, or for good. (LOCKED is the abort of a
+// transaction over several shards; of one shard, the protocol machine sends it again.)
+inline constexpr bool is_refusal(Result r) {
+  return !is_recorded(r) && r != Result::kUnknownOutcome && r != Result::kLocked;
+}
 
 struct KindCounts {
   uint64_t executed = 0;  // committed, or brought to its business end
@@ -34,7 +37,7 @@ struct Counts {
   uint64_t unknown() const { return by_result[static_cast<size_t>(Result::kUnknownOutcome)]; }
   // Aborted with an outcome that the node recorded, business outcomes included.
   uint64_t aborted() const {
-    uint64_t sum = 0;
+    uint64_t sum = by_result[static_cast<size_t>(Result::kLocked)];
     for (size_t i = 1; i < kResultCount; ++i) sum += is_recorded(static_cast<Result>(i)) ? by_result[i] : 0;
     return sum;
   }

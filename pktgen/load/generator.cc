@@ -66,7 +66,11 @@ void Generator::on_settled(uint32_t session, const client::Event& event) {
   reply.detail = event.detail;
   reply.commit_version = event.commit_version;
   reply.has_values = (event.reply_flags & wire::kReplyFlagDuplicate) == 0;
-  if (event.message != nullptr && event.header.operation_count != 0) {
+  client::Values several;
+  if (event.slot->participants != 0) [[unlikely]] {
+    sessions_[session].read_values(event, &several);
+    reply.values = {several.values.data(), several.count};
+  } else if (event.message != nullptr && event.header.operation_count != 0) {
     Version commit_version = 0;
     wire::parse_values(event.message, event.header, &commit_version, values);
     reply.values = {values, event.header.operation_count};
@@ -137,7 +141,14 @@ void Generator::start(uint32_t flow) {
   }
   ++counts_.requests;
   slot->user = flow;
-  machine.submit(slot, request, shard, settings_.deadline_ns == 0 ? 0 : now_ + settings_.deadline_ns, now_);
+  const TimeNs deadline = settings_.deadline_ns == 0 ? 0 : now_ + settings_.deadline_ns;
+  if (shard != kSeveralShards) [[likely]] {
+    machine.submit(slot, request, shard, deadline, now_);
+    return;
+  }
+  const bool fits = machine.submit_split(slot, request, deadline, now_);
+  assert(fits && "the catalogue has looked: few enough shards, and room for the list of them");
+  (void)fits;
 }
 
 void Generator::issue_arrivals() {

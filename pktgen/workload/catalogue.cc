@@ -31,13 +31,15 @@ uint32_t number_after(const std::string& name, const std::string& prefix) {
 }
 
 // Requests (a validated write of each row) and replies (each row's value) have to fit one message.
-std::string check_fit(uint32_t rows, uint32_t value_bytes) {
+std::string check_fit(uint32_t rows, uint32_t value_bytes, bool is_remote = false) {
   if (rows > kOperationsPerTransactionMax) {
     return "at most " + std::to_string(kOperationsPerTransactionMax) + " operations in a transaction";
   }
   const uint32_t row = static_cast<uint32_t>(sizeof(wire::OperationHeader)) + 8 + 8 + value_bytes;
-  if (value_bytes > limits::kValueBytesMax || wire::kExecutedFixedBytes + rows * row > limits::kMessageBytesMax) {
-    const uint32_t room = (limits::kMessageBytesMax - wire::kExecutedFixedBytes) / rows - (row - value_bytes);
+  // Of several shards: the answer has a version for each of them and the list of them.
+  const uint32_t fixed = is_remote ? wire::prepared_fixed_bytes(rows) : wire::kExecutedFixedBytes;
+  if (value_bytes > limits::kValueBytesMax || fixed + rows * row > limits::kMessageBytesMax) {
+    const uint32_t room = (limits::kMessageBytesMax - fixed) / rows - (row - value_bytes);
     return std::to_string(rows) + " values of " + std::to_string(value_bytes) +
            " bytes do not fit one message: --value-size at most " +
            std::to_string(std::min(room, limits::kValueBytesMax));
@@ -68,7 +70,7 @@ std::unique_ptr<Workload> make_micro(WorkloadSettings s, uint32_t put, uint32_t 
 std::unique_ptr<Workload> make_ycsb(WorkloadSettings s, const YcsbMix& mix, std::string* error) {
   if (s.value_bytes == 0) s.value_bytes = s.operations > 1 ? kYcsbTransactionalValueBytes : kYcsbValueBytes;
   if (s.theta < 0) s.theta = kThetaDefault;
-  *error = check_fit(std::max(1u, s.operations), s.value_bytes);
+  *error = check_fit(std::max(1u, s.operations), s.value_bytes, s.remote_percent > 0);
   return error->empty() ? std::make_unique<Ycsb>(s, mix) : nullptr;
 }
 

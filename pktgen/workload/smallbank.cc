@@ -32,6 +32,7 @@ std::string SmallBank::prepare(const Facts& facts) {
   hot_accounts_ = std::clamp<uint64_t>(static_cast<uint64_t>(hot), 1, settings_.records);
   for (uint32_t flow = 0; flow < facts.flows; ++flow) random_.emplace_back(facts.seed, flow);
   flows_.assign(facts.flows, {});
+  if (settings_.remote_percent > 0 && facts.shards == 1) return "--remote needs a node or nodes with several shards";
   return check_shards(keys_, 2, hot_accounts_);
 }
 
@@ -45,16 +46,23 @@ void SmallBank::draw(uint32_t flow) {
   const uint64_t limit = hot ? hot_accounts_ : settings_.records;
   state.a = random.below(limit);
   if (state.kind == kAmalgamate || state.kind == kSendPayment) {
-    const ShardId shard = keys_.shard(state.a);
-    do {
-      state.b = keys_.draw(random, shard, limit);
-    } while (state.b == state.a);
+    state.b = draw_other(state, random, limit);
   }
   state.is_committing = false;
   state.in_transaction = true;
   state.delta = 0;
   if (state.kind == kDepositChecking) state.delta = kDepositCents;
   if (state.kind == kTransactSavings) state.delta = (random.next() & 1) != 0 ? kSavingsCents : -kSavingsCents;
+}
+
+uint64_t SmallBank::draw_other(const FlowState& state, Random& random, uint64_t limit) const {
+  const ShardId shard = keys_.shard(state.a);
+  const bool is_remote = settings_.remote_percent > 0 && random.unit() * 100 < settings_.remote_percent;
+  uint64_t other = 0;
+  do {
+    other = is_remote ? random.below(limit) : keys_.draw(random, shard, limit);
+  } while (other == state.a || (is_remote && keys_.shard(other) == shard));
+  return other;
 }
 
 void SmallBank::fill_reads(const FlowState& state, wire::ExecuteBuilder& request) const {
@@ -89,6 +97,7 @@ void SmallBank::fill_write(const FlowState& state, wire::ExecuteBuilder& request
 ShardId SmallBank::fill(uint32_t flow, wire::ExecuteBuilder& request) {
   FlowState& state = flows_[flow];
   if (!state.in_transaction) draw(flow);
+  const bool has_other = state.kind == kSendPayment || (state.kind == kAmalgamate && state.is_committing);
   if (state.is_committing) {
     fill_commit(state, request);
   } else if (is_interactive(state.kind) || state.kind == kBalance) {
@@ -96,7 +105,8 @@ ShardId SmallBank::fill(uint32_t flow, wire::ExecuteBuilder& request) {
   } else {
     fill_write(state, request);
   }
-  return keys_.shard(state.a);
+  const ShardId shard = keys_.shard(state.a);
+  return has_other && keys_.shard(state.b) != shard ? kSeveralShards : shard;
 }
 
 bool SmallBank::take_reads(FlowState& state, const Reply& reply) {

@@ -8,6 +8,8 @@
 //   TransactSavings  15 %  one-shot     A's savings + or - 20.20 (evenly), not below zero
 //   WriteCheck       15 %  interactive  reads both of A; checking - 5.00, with 1.00 more if both do not cover it
 //
+// B is of A's shard, but in `remote_percent` of the transactions that have one, where it is of another one.
+//
 // The books (SumLedger) hold what committed transactions put in or took out; the check compares them with all balances.
 #pragma once
 
@@ -57,6 +59,7 @@ class SmallBank final : public Workload {
     Version savings_version = 0, checking_version = 0;
   };
   void draw(uint32_t flow);
+  uint64_t draw_other(const FlowState& state, Random& random, uint64_t limit) const;
   void fill_reads(const FlowState& state, wire::ExecuteBuilder& request) const;
   void fill_commit(const FlowState& state, wire::ExecuteBuilder& request) const;
   void fill_write(const FlowState& state, wire::ExecuteBuilder& request) const;

@@ -23,6 +23,10 @@ namespace txnic::pktgen {
 
 struct LedgerRecord;  // ledger.h
 
+// fill()'s answer where operations belong to several shards: the protocol machine splits them.
+inline constexpr ShardId kSeveralShards = wire::kNoShard - 1;
+static_assert(limits::kShardsMax <= kSeveralShards);
+
 // What is known when the sessions are open.
 struct Facts {
   uint32_t shards = 1;
@@ -67,7 +71,7 @@ class Workload {
 
   // Called once, before the first fill(). Answers an empty string, or why this cannot run.
   virtual std::string prepare(const Facts& facts) = 0;
-  // The flow's next request and its shard; wire::kNoShard when the flow has nothing left to do.
+  // The flow's next request and its shard, or kSeveralShards; wire::kNoShard when the flow has nothing left to do.
   virtual ShardId fill(uint32_t flow, wire::ExecuteBuilder& request) = 0;
   virtual Progress settled(uint32_t flow, const Reply& reply) = 0;
 

@@ -25,6 +25,9 @@ std::string Ycsb::prepare(const Facts& facts) {
   zipf_ = Zipf(settings_.records, settings_.theta);
   scramble_ = Scramble(settings_.records);
   flows_.assign(facts.flows, {});
+  if (settings_.remote_percent > 0 && (facts.shards == 1 || count_ == 1)) {
+    return "--remote needs several shards, and --operations above 1";
+  }
   return check_shards(keys_, count_, settings_.records);
 }
 
@@ -39,12 +42,19 @@ void Ycsb::draw(uint32_t flow) {
   Random& random = random_[flow];
   state.kind = kReads;
   uint64_t records[kOperationsPerTransactionMax];
-  draw_zipf_distinct(keys_, zipf_, scramble_, random, records, count_);
+  records[0] = 0;
+  if (settings_.remote_percent > 0 && random.unit() * 100 < settings_.remote_percent) {
+    draw_zipf_anywhere(zipf_, scramble_, random, records, count_);
+  } else {
+    draw_zipf_distinct(keys_, zipf_, scramble_, random, records, count_);
+  }
+  state.shard = keys_.shard(records[0]);
   for (uint32_t i = 0; i < count_; ++i) {
     const Action action = draw_action(random);
     if (action == Action::kUpdate) state.kind = std::max(state.kind, kUpdates);
     if (action == Action::kModify) state.kind = kModifies;
     state.rows[i] = {records[i], 0, action, true};
+    if (keys_.shard(records[i]) != state.shard) state.shard = kSeveralShards;
   }
   state.step = state.kind == kModifies ? Step::kReading : Step::kOneShot;
 }
@@ -83,7 +93,7 @@ ShardId Ycsb::fill(uint32_t flow, wire::ExecuteBuilder& request) {
   } else {
     fill_one_shot(state, request);
   }
-  return keys_.shard(state.rows[0].record);
+  return state.shard;
 }
 
 // Takes over what was read, in the order of the rows that were read. False if one was absent.

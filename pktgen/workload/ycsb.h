@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // YCSB A, B, C and F (Cooper et al., 2010), plain (one operation a transaction) and in the transactional form (K
-// distinct records of one shard a transaction, each operation drawn from the mix).
+// distinct records a transaction, each operation drawn from the mix): of one shard, but in `remote_percent` of the
+// transactions of any shards, as Zipf draws them.
 //
 // A read is a GET, an update a PUT of the whole value, both in one one-shot transaction. Where a read-modify-write is
 // drawn (F), the transaction is interactive: it reads all its records first and then commits with validation.
@@ -37,6 +38,7 @@ class Ycsb final : public MicroWorkload {
   struct FlowState {
     Step step = Step::kDraw;
     uint8_t kind = kReads;
+    ShardId shard = 0;  // or kSeveralShards
     struct Row {
       uint64_t record;
       Version version;

@@ -100,4 +100,15 @@ inline void draw_zipf_distinct(const KeySpace& keys, const Zipf& zipf, const Scr
   }
 }
 
+// Distinct records of any shards.
+inline void draw_zipf_anywhere(const Zipf& zipf, const Scramble& scramble, Random& random, uint64_t* records,
+                               uint32_t count) {
+  for (uint32_t i = 0; i < count;) {
+    records[i] = scramble(zipf.rank(random));
+    bool seen = false;
+    for (uint32_t j = 0; j < i; ++j) seen |= records[j] == records[i];
+    if (!seen) ++i;
+  }
+}
+
 }  // namespace txnic::pktgen

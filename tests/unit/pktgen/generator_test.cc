@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "model_node.h"
+#include "bench.h"
 #include "pktgen/load/reflection.h"
 #include "pktgen/workload/counter.h"
 #include "pktgen/workload/rmw.h"
@@ -17,83 +17,8 @@
 namespace txnic::pktgen {
 namespace {
 
+using test::Bench;
 using test::ModelNode;
-
-struct Setup {
-  std::string workload = "get";
-  uint64_t records = 500;
-  uint32_t window = 32;
-  uint32_t sessions = 3;
-  uint64_t transactions = 5000;
-  uint32_t operations = 0;
-  uint64_t seed = 1;
-  double rate = 0;
-  double theta = -1;
-  double duration_seconds = 0;
-  bool load = true;
-};
-
-// A whole run as apps/run.cc makes it.
-class Bench {
- public:
-  Bench(ModelNode& node, const Setup& setup) : setup_(setup) {
-    load_.window = setup.window;
-    load_.sessions = setup.sessions;
-    load_.seed = setup.seed;
-    load_.give_up_ns = 20 * kSecondNs;
-    generator = std::make_unique<Generator>(load_, node, live);
-    settings.name = setup.workload;
-    settings.records = setup.records;
-    settings.operations = setup.operations;
-    settings.theta = setup.theta;
-    std::string error;
-    workload = make_workload(settings, &error);
-    EXPECT_NE(workload, nullptr) << error;
-  }
-  void open() {
-    std::string why;
-    ASSERT_EQ(generator->open(&why), PhaseEnd::kFinished) << why;
-    ASSERT_EQ(workload->prepare(generator->facts()), "");
-  }
-  PhaseResult bulk(Workload& phase) {
-    EXPECT_EQ(phase.prepare(generator->facts()), "");
-    PhaseResult result = generator->run(phase, {});
-    EXPECT_EQ(result.end, PhaseEnd::kFinished) << result.why;
-    EXPECT_EQ(check_sums(result), "");
-    return result;
-  }
-  void load_or_survey() {
-    const auto phase = setup_.load ? workload->loader() : workload->survey(Workload::Survey::kBefore);
-    if (phase != nullptr) bulk(*phase);
-  }
-  PhaseResult measure() {
-    PhaseLimits limits;
-    limits.transactions = setup_.transactions;
-    limits.rate = setup_.rate;
-    limits.duration_ns = static_cast<TimeNs>(setup_.duration_seconds * 1e9);
-    PhaseResult result = generator->run(*workload, limits);
-    EXPECT_EQ(check_sums(result), "");
-    return result;
-  }
-  Check check() {
-    if (const auto survey = workload->survey(Workload::Survey::kAfter)) bulk(*survey);
-    return workload->check();
-  }
-  PhaseResult all() {
-    open();
-    load_or_survey();
-    return measure();
-  }
-
-  Live live;
-  WorkloadSettings settings;
-  std::unique_ptr<Generator> generator;
-  std::unique_ptr<Workload> workload;
-
- private:
-  const Setup setup_;
-  LoadSettings load_;
-};
 
 int64_t sum_of_balances(const ModelNode& node) {
   int64_t sum = 0;
@@ -242,6 +167,39 @@ TEST(SmallBank, MixAndLedgerAgreeWithTheModel) {
   const Check check = bench.check();
   EXPECT_TRUE(check.made);
   EXPECT_TRUE(check.passed) << check.text;
+}
+
+TEST(SmallBank, MoneyIsConservedOverSeveralShards) {
+  ModelNode node(4);
+  node.lock_every = 50;
+  node.faults = {.drop = 0.02, .duplicate = 0.02, .reorder = 0.2};
+  Bench bench(node, {.workload = "smallbank", .records = 4000, .window = 64, .transactions = 20'000, .remote = 30});
+  const PhaseResult result = bench.all();
+  ASSERT_EQ(result.end, PhaseEnd::kFinished) << result.why;
+  // 40 % of the transactions have a second account.
+  EXPECT_NEAR(static_cast<double>(node.prepared), 0.4 * 0.3 * 20'000, 300);
+  EXPECT_GT(result.total.by_result[static_cast<size_t>(Result::kLocked)], 20u);
+  EXPECT_EQ(result.total.refused(), 0u);
+  EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kCrossShard)], 0u);
+  EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kBadRequest)], 0u);
+  const Check check = bench.check();
+  EXPECT_TRUE(check.made);
+  EXPECT_TRUE(check.passed) << check.text;
+  Facts one_shard;
+  EXPECT_NE(bench.workload->prepare(one_shard), "") << "nothing is remote there";
+}
+
+TEST(Ycsb, DrawsFromSeveralShardsAsOftenAsItIsTold) {
+  for (const char* name : {"ycsb-a", "ycsb-f"}) {
+    ModelNode node(8);
+    Bench bench(node, {.workload = name, .records = 2000, .transactions = 4000, .operations = 4, .remote = 50});
+    const PhaseResult result = bench.all();
+    ASSERT_EQ(result.end, PhaseEnd::kFinished) << result.why;
+    EXPECT_GT(node.prepared, 1500u) << name;
+    EXPECT_EQ(result.total.refused(), 0u) << name;
+    EXPECT_GT(result.total.good, 2000u) << name;
+    EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kBadRequest)], 0u) << name;
+  }
 }
 
 TEST(SmallBank, PoorAccountsReachTheFloorAndOverdraw) {

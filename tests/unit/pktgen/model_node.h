@@ -4,17 +4,20 @@
 // reorders as a seed says, and with restarts that keep or lose what a real node would.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "pktgen/load/transport.h"
 #include "pktgen/workload/random.h"
 #include "txn/hash.h"
-#include "txn/wire/parse.h"
+#include "txn/wire/commit.h"
 
 namespace txnic::pktgen::test {
 
@@ -64,6 +67,7 @@ class ModelNode final : public Transport {
     ++restarts;
     stamps_.clear();
     replies_.clear();
+    prepares_.clear();
     if (keeps) return;
     rows.clear();
     windows_.clear();
@@ -81,6 +85,8 @@ class ModelNode final : public Transport {
   std::map<RowKey, Row> rows;
   std::map<uint8_t, uint64_t> answers;  // by result
   uint64_t executed = 0;
+  uint64_t prepared = 0;    // of them over several shards
+  uint64_t lock_every = 0;  // every so many of those find a lock
   Result refuse_all = Result::kCommitted;  // not kCommitted: every EXECUTE gets this
 
  private:
@@ -134,6 +140,7 @@ class ModelNode final : public Transport {
         return reply(copy);
       }
       case wire::Type::kExecute: return execute(h, message);
+      case wire::Type::kPrepare: return prepare(h, message);
       default: return;
     }
   }
@@ -175,7 +182,7 @@ class ModelNode final : public Transport {
   }
 
   void refuse(wire::Header h, Result result, uint8_t detail, Stamp stamp) {
-    h.type = static_cast<uint8_t>(wire::Type::kExecuted);
+    h.type = static_cast<uint8_t>(h.type + 1);  // EXECUTED, PREPARED
     h.operation_count = 0;
     h.result = static_cast<uint8_t>(result);
     h.detail = detail;
@@ -227,6 +234,72 @@ class ModelNode final : public Transport {
     auto out = message_of(h, wire::kExecutedFixedBytes + values.size());
     store(out.data() + wire::kHeaderBytes, outcome.version);
     std::copy(values.begin(), values.end(), out.begin() + wire::kExecutedFixedBytes);
+    reply(out);
+  }
+
+  // A transaction over several shards happens when the last of its PREPAREs is there.
+  void prepare(wire::Header h, const std::vector<std::byte>& message) {
+    const auto opened = stamps_.find(h.session);
+    if (opened == stamps_.end() || opened->second.first != h.stamp) {
+      return refuse(h, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kOldStamp),
+                    make_stamp(incarnation_, 0));
+    }
+    Participants participants;
+    std::array<wire::Operation, limits::kOperationsMax> operations;
+    if (wire::parse_prepare(message.data(), h, &participants, operations.data()) != wire::ParseError::kNone) {
+      return refuse(h, Result::kBadRequest, 0, h.stamp);
+    }
+    auto& window = windows_[h.session];
+    window.erase(window.begin(), window.lower_bound(h.sequence - h.watermark_lag));
+    const auto known = window.find(h.sequence);
+    if (known != window.end()) {
+      if (h.shard == participants.coordinator()) tell(h, participants, known->second, {}, 0);
+      return;
+    }
+    auto& parts = prepares_[{h.session, h.sequence}];
+    parts[h.shard] = message;
+    if (parts.size() < participants.count) return;
+    std::vector<wire::Operation> all;
+    std::vector<std::pair<uint8_t, uint8_t>> places;  // participant and its own index, of each operation
+    for (uint8_t place = 0; place < participants.count; ++place) {
+      const std::vector<std::byte>& part = parts[participants.shards[place]];
+      const wire::Header header = wire::read_header(part.data());
+      Participants same;
+      wire::parse_prepare(part.data(), header, &same, operations.data());
+      for (uint8_t i = 0; i < header.operation_count; ++i) {
+        ASSERT_EQ(shard_of(operations[i].key_hash, shards_), header.shard);
+        all.push_back(operations[i]);
+        places.emplace_back(place, i);
+      }
+    }
+    std::vector<std::byte> values;
+    uint8_t value_count = 0;
+    Outcome outcome{Result::kLocked, 0, 0};
+    ++prepared;
+    if (lock_every == 0 || prepared % lock_every != 0) outcome = run(all, &values, &value_count);
+    for (size_t at = 0; at < values.size();) {
+      auto value = load<wire::ValueHeader>(values.data() + at);
+      std::tie(value.participant, value.operation) = places[value.operation];
+      store(values.data() + at, value);
+      at += sizeof value + value.value_length;
+    }
+    window.emplace(h.sequence, outcome);
+    ++executed;
+    prepares_.erase({h.session, h.sequence});
+    tell(h, participants, outcome, values, value_count);
+  }
+
+  void tell(const wire::Header& h, const Participants& participants, const Outcome& outcome,
+            const std::vector<std::byte>& values, uint8_t value_count) {
+    ++answers[static_cast<uint8_t>(outcome.result)];
+    std::array<Version, limits::kParticipantsMax> versions;
+    versions.fill(outcome.version);
+    std::vector<std::byte> out(wire::prepared_fixed_bytes(participants.count));
+    wire::begin_prepared(out.data(), {h.session, h.sequence}, h.stamp, participants, versions.data());
+    out.insert(out.end(), values.begin(), values.end());
+    if (outcome.result != Result::kCommitted) out.resize(wire::kHeaderBytes);
+    wire::finish_prepared(out.data(), static_cast<uint32_t>(out.size()), value_count);
+    store(out.data() + offsetof(wire::Header, result), outcome.result);
     reply(out);
   }
 
@@ -321,6 +394,7 @@ class ModelNode final : public Transport {
   uint64_t refusals_ = 0;
   std::map<SessionId, std::pair<Stamp, Sequence>> stamps_;
   std::map<SessionId, std::map<Sequence, Outcome>> windows_;
+  std::map<std::pair<SessionId, Sequence>, std::map<ShardId, std::vector<std::byte>>> prepares_;
   std::deque<std::vector<std::byte>> replies_;
   std::vector<std::vector<std::byte>> lent_;
   TransportStatistics statistics_;
