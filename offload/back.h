@@ -75,7 +75,7 @@ concept CommitBack = requires(B back, uint32_t local_shard, std::span<const Writ
 
 // `local_shard` counts the worker's own shards (ShardMap::local_shard).
 template <class B>
-concept Back = requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
+concept Back = CommitBack<B> && requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
                         const std::byte* key, uint32_t key_length, const CommitRequest& request, Version version,
                         SessionId session, Endpoint from, Stamp stamp, Sequence attempt, TimeNs now) {
   { constant.knows_table(table) } -> std::same_as<bool>;

@@ -37,6 +37,8 @@ enum class BusyReason : uint8_t {
   kSessions = 4,     // session table full
   kHeldReplies = 5,  // too many answers wait for the disk
   kNotReady = 6,     // still recovering
+  kInDoubt = 7,      // OPEN anew, CLOSE: transactions over several shards of this session are not over yet
+  kTransactions = 8, // too many transactions over several shards, or locks of them, at once
 };
 
 enum class BadSessionReason : uint8_t {

@@ -14,7 +14,8 @@ namespace txnic::dataplane {
 // The drop reasons of this mode. Registered once, before workers start.
 struct TxnReasons {
   std::array<Reason, wire::kParseErrorCount> by_error{};  // index: wire::ParseError; kNone: a stale OPEN
-  Reason node_message = reason::kOther;  // messages of another node or worker, which the front has consumed
+  Reason node_message = reason::kOther;  // messages between participants, done with
+  Reason superseded = reason::kOther;    // a PREPARE that waited: a newer copy of it has come
   static TxnReasons register_all() {
     TxnReasons reasons;
     reasons.by_error.fill(reason::kOther);
@@ -26,7 +27,13 @@ struct TxnReasons {
     add(wire::ParseError::kBadMagic, "txn_bad_magic");
     add(wire::ParseError::kLength, "txn_bad_length");
     add(wire::ParseError::kType, "txn_bad_type");
+    // The others are answered, unless a message between participants has them.
+    const Reason bad_node_message = register_reason("txn_bad_node_message");
+    for (uint32_t error = 0; error < wire::kParseErrorCount; ++error) {
+      if (wire::is_answered(static_cast<wire::ParseError>(error))) reasons.by_error[error] = bad_node_message;
+    }
     reasons.node_message = register_reason("txn_node_message");
+    reasons.superseded = register_reason("txn_superseded");
     return reasons;
   }
 };
@@ -45,7 +52,8 @@ class TxnMode final : public Mode {
     for (size_t i = 0; i < count; ++i) {
       const Packet& packet = burst[i];
       requests_[i] = {.message = packet.message, .handle = packet.mbuf, .from = packet.from, .length = packet.length,
-                      .room = packet.room, .is_passed = packet.tag == kPassedTag};
+                      .room = packet.room, .is_passed = packet.tag == kPassedTag,
+                      .is_own = packet.tag == kFromWorkerTag};
     }
     front_->step({requests_.data(), count}, now);
     for (size_t i = 0; i < count; ++i) {
@@ -56,6 +64,8 @@ class TxnMode final : public Mode {
       burst[i].tag = request.action == offload::Action::kPass ? kPassedTag : 0;
       if (request.action == offload::Action::kDrop) [[unlikely]] {
         counters_->drop(reasons_.by_error[static_cast<size_t>(request.drop)]);
+      } else if (request.action == offload::Action::kTaken) {
+        counters_->drop(reasons_.node_message);
       }
     }
   }
@@ -73,6 +83,7 @@ class TxnMode final : public Mode {
       out[i].to_worker = released[i].to_worker;
       out[i].verdict = verdict_of(released[i].action);
       out[i].tag = released[i].action == offload::Action::kPass ? kPassedTag : 0;
+      if (released[i].action == offload::Action::kDrop) [[unlikely]] counters_->drop(reasons_.superseded);
     }
     return count;
   }
@@ -83,7 +94,8 @@ class TxnMode final : public Mode {
   static constexpr uint32_t kPassedTag = 1;
   static Verdict verdict_of(offload::Action action) {
     switch (action) {
-      case offload::Action::kDrop: return Verdict::kDrop;
+      case offload::Action::kDrop:
+      case offload::Action::kTaken: return Verdict::kDrop;
       case offload::Action::kReply: return Verdict::kReply;
       case offload::Action::kHold: return Verdict::kHold;
       case offload::Action::kForward: return Verdict::kForward;

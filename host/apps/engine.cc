@@ -37,7 +37,8 @@ std::string mib(uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1)
 
 }  // namespace
 
-Engine::Engine(const control::NodeConfig& config, uint32_t workers) : config_(config), workers_(workers) {
+Engine::Engine(const control::NodeConfig& config, uint32_t workers)
+    : config_(config), map_(control::shard_map(config, workers)), workers_(workers) {
   for (const control::TableConfig& table : config_.tables)
     tables_.push_back({table.id, shard_capacity(table.capacity)});
   for (uint32_t shard = 0; shard < config_.shards; ++shard) {
@@ -79,6 +80,7 @@ SessionLimits Engine::session_limits(uint32_t worker) const {
 uint64_t Engine::region_bytes() const {
   uint64_t bytes = bytes_per_shard() * config_.shards;
   for (uint32_t w = 0; w < worker_count(); ++w) bytes += SessionTable::memory_bytes(session_limits(w));
+  bytes += worker_count() * Front::commit_memory_bytes({});
   return bytes;
 }
 
@@ -107,6 +109,10 @@ StartError Engine::allocate() {
     worker.session_memory = dataplane::Region::allocate(SessionTable::memory_bytes(limits), -1, &error);
     if (worker.session_memory.data() == nullptr) return {"session windows: " + error, kExitPreflight};
     worker.sessions.init(limits, worker.session_memory.bytes());
+    worker.commit_memory = dataplane::Region::allocate(Front::commit_memory_bytes({}), -1, &error);
+    if (worker.commit_memory.data() == nullptr) {
+      return {"transactions over several shards: " + error, kExitPreflight};
+    }
   }
   return {};
 }
@@ -137,7 +143,8 @@ StartError Engine::open_disk(const std::function<void(const std::string&)>& say)
 StartError Engine::recover(TimeNs now, const std::function<void(const std::string&)>& say) {
   std::vector<storage::Shard*> shards;
   for (const auto& shard : shards_) shards.push_back(shard.get());
-  back::RecoveredState state(std::move(shards), config_.sessions.window);
+  recovered_ = std::make_unique<back::RecoveredState>(std::move(shards), config_.sessions.window);
+  back::RecoveredState& state = *recovered_;
   log::RecoveryOptions options;
   options.shard_count = config_.shards;
   const log::AllCpus cpus;  // this is a pinned lcore; nothing polls yet
@@ -191,6 +198,23 @@ StartError Engine::take_recovered(const back::RecoveredState& state, TimeNs now)
   return {};
 }
 
+// What is prepared or decided and not over: locked again, and asked about from the first step on.
+StartError Engine::restore_transactions(TimeNs now, const std::function<void(const std::string&)>& say) {
+  if (recovered_ == nullptr) return {};
+  for (uint32_t w = 0; w < worker_count(); ++w) {
+    Worker& worker = workers_[w];
+    const std::string error =
+        recovered_->restore(w, worker_count(), now, worker.back.get(), &worker.front->machine());
+    if (!error.empty()) return {"recovery: " + error, kExitLog};
+  }
+  if (const uint64_t count = recovered_->transactions(); count != 0) {
+    say("recovery: " + std::to_string(count) + " transactions over several shards are not over; the other " +
+        "participants are asked");
+  }
+  recovered_.reset();
+  return {};
+}
+
 StartError Engine::add_static_sessions() {
   for (const control::StaticSessionConfig& session : config_.sessions.static_sessions) {
     for (Worker& worker : workers_) {
@@ -221,13 +245,13 @@ void Engine::build_workers() {
                                                    &worker.sessions);
     offload::FrontConfig front;
     front.worker = w;
-    front.worker_count = worker_count();
-    front.shard_count = config_.shards;
+    front.map = map_;
     front.incarnation = incarnation_;
-    front.base_port = config_.network.base_port;
     front.durability = config_.log.durability;
     front.cookie_secret = secret;
-    worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions);
+    worker.front =
+        std::make_unique<Front>(front, worker.back.get(), &worker.sessions, worker.commit_memory.bytes());
+    worker.back->set_machine(&worker.front->machine(), &map_);
   }
 }
 
@@ -248,6 +272,8 @@ StartError Engine::start(TimeNs now, const std::function<void(const std::string&
   error = add_static_sessions();
   if (!error.text.empty()) return error;
   build_workers();
+  error = restore_transactions(now, say);
+  if (!error.text.empty()) return error;
   if (keeper_ != nullptr) keeper_->run();
   return {};
 }
@@ -294,6 +320,9 @@ EngineStatistics Engine::statistics() const {
   for (const Worker& worker : workers_) {
     add(worker.front->counters(), &sum.front);
     sum.held_now += worker.front->held();
+    add(worker.front->machine().counters(), &sum.commit);
+    sum.transactions_now += worker.front->machine().size();
+    sum.locks_now += worker.front->machine().locks().size();
     sum.sessions = std::max<uint64_t>(sum.sessions, worker.sessions.size());
     if (worker.log != nullptr) add(worker.log->statistics(), &sum.log);
   }

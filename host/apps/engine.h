@@ -50,6 +50,7 @@ class Engine {
  private:
   struct Worker {
     dataplane::Region session_memory;
+    dataplane::Region commit_memory;
     std::vector<storage::Shard*> shards;
     SessionTable sessions;
     std::unique_ptr<log::WorkerLog> log;
@@ -64,16 +65,19 @@ class Engine {
   StartError open_disk(const std::function<void(const std::string&)>& say);
   StartError recover(TimeNs now, const std::function<void(const std::string&)>& say);
   StartError take_recovered(const back::RecoveredState& state, TimeNs now);
+  StartError restore_transactions(TimeNs now, const std::function<void(const std::string&)>& say);
   StartError add_static_sessions();
   void build_workers();
 
   const control::NodeConfig config_;
+  const ShardMap map_;
   std::vector<storage::Table> tables_;  // with each shard's capacity
   std::vector<dataplane::Region> shard_memory_;
   std::vector<std::unique_ptr<storage::Shard>> shards_;  // by global number
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Keeper> keeper_;
   std::vector<Worker> workers_;
+  std::unique_ptr<back::RecoveredState> recovered_;  // during start()
   uint32_t incarnation_ = 0;
 };
 

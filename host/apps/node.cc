@@ -144,6 +144,7 @@ int Node::make_modes() {
   for (uint32_t w = 0; w < plane_->worker_count(); ++w) {
     dataplane::WorkerCounters* const counters = &plane_->counters(w);
     if (engine_ != nullptr) {
+      engine_->front(w)->set_outbox(plane_->outbox(w));
       modes_.push_back(
           std::make_unique<dataplane::TxnMode<back::HostBack>>(engine_->front(w), engine_->back(w), reasons, counters));
     } else {

@@ -29,7 +29,31 @@ std::vector<Field> front_fields(const EngineStatistics& s) {
           {"replays", f.replays},   {"forwarded", f.forwarded}, {"held", f.held},
           {"held_now", s.held_now}, {"echoes", f.echoes},       {"challenges", f.challenges},
           {"opens", f.opens},       {"reopens", f.reopens},     {"stale_opens", f.stale_opens},
-          {"closes", f.closes},     {"expired", f.expired},     {"sessions", s.sessions}};
+          {"closes", f.closes},     {"expired", f.expired},     {"sessions", s.sessions},
+          {"prepares", f.prepares}, {"decided", f.decided},     {"superseded", f.superseded},
+          {"peer_messages", f.peer_messages}, {"peer_messages_lost", f.peer_messages_lost}};
+}
+
+// Transactions over several shards, as participant and as coordinator.
+std::vector<Field> commit_fields(const EngineStatistics& s) {
+  const commit::MachineCounters& c = s.commit;
+  return {{"prepared", c.prepared},
+          {"refused", c.refused},
+          {"committed", c.committed},
+          {"aborted", c.aborted},
+          {"decided_commit", c.decided_commit},
+          {"decided_abort", c.decided_abort},
+          {"ended", c.ended},
+          {"promises", c.promises},
+          {"asked", c.asked},
+          {"inquired", c.inquired},
+          {"decisions_repeated", c.decisions_repeated},
+          {"full", c.full},
+          {"differed", c.differed},
+          {"forced", c.forced},
+          {"contradictions", c.contradictions},
+          {"kept_now", s.transactions_now},
+          {"locks_now", s.locks_now}};
 }
 
 std::vector<Field> log_fields(const EngineStatistics& s) {
@@ -81,6 +105,11 @@ void add(const offload::FrontCounters& from, offload::FrontCounters* to) {
   to->replays += from.replays;
   to->forwarded += from.forwarded;
   to->held += from.held;
+  to->prepares += from.prepares;
+  to->decided += from.decided;
+  to->superseded += from.superseded;
+  to->peer_messages += from.peer_messages;
+  to->peer_messages_lost += from.peer_messages_lost;
   to->echoes += from.echoes;
   to->challenges += from.challenges;
   to->opens += from.opens;
@@ -88,6 +117,24 @@ void add(const offload::FrontCounters& from, offload::FrontCounters* to) {
   to->stale_opens += from.stale_opens;
   to->closes += from.closes;
   to->expired += from.expired;
+}
+
+void add(const commit::MachineCounters& from, commit::MachineCounters* to) {
+  to->prepared += from.prepared;
+  to->refused += from.refused;
+  to->committed += from.committed;
+  to->aborted += from.aborted;
+  to->decided_commit += from.decided_commit;
+  to->decided_abort += from.decided_abort;
+  to->ended += from.ended;
+  to->promises += from.promises;
+  to->asked += from.asked;
+  to->inquired += from.inquired;
+  to->decisions_repeated += from.decisions_repeated;
+  to->full += from.full;
+  to->differed += from.differed;
+  to->forced += from.forced;
+  to->contradictions += from.contradictions;
 }
 
 void add(const storage::ShardStatistics& from, storage::ShardStatistics* to) {
@@ -131,6 +178,9 @@ std::string to_text(const EngineStatistics& s) {
   for (const Field& field : front_fields(s)) {
     if (field.value != 0) out += format("  %-22s %20" PRIu64 "\n", field.name, field.value);
   }
+  for (const Field& field : commit_fields(s)) {
+    if (field.value != 0) out += format("  several %-14s %20" PRIu64 "\n", field.name, field.value);
+  }
   for (uint32_t i = 0; i < kResultCount; ++i) {
     if (s.front.results[i] != 0) {
       out += format("  result %-15s %20" PRIu64 "\n", name(static_cast<Result>(i)), s.front.results[i]);
@@ -170,7 +220,8 @@ std::string to_json(const EngineStatistics& s) {
     const char* const error = name(static_cast<wire::ParseError>(i));
     if (*error != '?') errors.push_back({error, s.front.parse_errors[i]});
   }
-  std::string out = "{\"front\": " + json_object(front_fields(s)) + ", \"results\": " + json_object(results) +
+  std::string out = "{\"front\": " + json_object(front_fields(s)) + ", \"commit\": " + json_object(commit_fields(s)) +
+                    ", \"results\": " + json_object(results) +
                     ", \"malformed\": " + json_object(errors);
   out += format(", \"store\": {\"records\": %" PRIu64 ", \"buckets\": %" PRIu64 ", \"overflow_buckets\": %" PRIu64
                 ", \"payload_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"memory_bytes\": %" PRIu64

@@ -14,6 +14,8 @@ namespace txnic::apps {
 struct EngineStatistics {
   offload::FrontCounters front;  // summed over the workers
   uint64_t held_now = 0;
+  commit::MachineCounters commit;  // transactions over several shards
+  uint64_t transactions_now = 0, locks_now = 0;  // of them: not over, and held
   uint64_t sessions = 0;
   storage::ShardStatistics store;
   std::vector<std::pair<std::string, uint64_t>> table_records;  // by table name
@@ -23,6 +25,7 @@ struct EngineStatistics {
 };
 
 void add(const offload::FrontCounters& from, offload::FrontCounters* to);
+void add(const commit::MachineCounters& from, commit::MachineCounters* to);
 void add(const storage::ShardStatistics& from, storage::ShardStatistics* to);
 void add(const log::WorkerLogStatistics& from, log::WorkerLogStatistics* to);
 

@@ -15,6 +15,10 @@ std::string busy_text(uint8_t detail) {
     case BusyReason::kSessions: return "the node's session table is full: close sessions, or configure more";
     case BusyReason::kHeldReplies: return "too many answers wait for the node's disk: send less at a time";
     case BusyReason::kNotReady: return "the node is still recovering: try again soon";
+    case BusyReason::kInDoubt:
+      return "transactions of this session over several shards are not over yet: try again soon";
+    case BusyReason::kTransactions:
+      return "the node has too many transactions over several shards, or locks of them, at once: send fewer at a time";
     case BusyReason::kNone: break;
   }
   return "a limit of the node was reached: try later";

@@ -25,7 +25,7 @@ inline Session* Front<B>::admit(Request& request, const Parsed& parsed, TimeNs n
   }
   session->last_seen_ns = now;
   // Every executed request may have to wait for the disk: refuse before anything is done.
-  if (held() == limits::kHeldRepliesMax) [[unlikely]] {
+  if (held() >= limits::kHeldRepliesMax) [[unlikely]] {
     refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kHeldReplies));
     return nullptr;
   }
@@ -48,7 +48,7 @@ inline Session* Front<B>::admit(Request& request, const Parsed& parsed, TimeNs n
     refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kWindow));
     return nullptr;
   }
-  if (parsed.writes) {
+  if (parsed.writes && header.type == static_cast<uint8_t>(wire::Type::kExecute)) {
     const Outcome& outcome = sessions_->entry(session, parsed.local_shard, header.sequence);
     if (outcome.sequence() == header.sequence) [[unlikely]] {
       answer_from_window(request, parsed, outcome);

@@ -25,6 +25,13 @@ inline void Front<B>::execute_read(Request& request, const Parsed& parsed, const
   const uint64_t* const hashes = &hashes_[parsed.first_operation];
   const uint32_t count = header.operation_count;
 
+  if (machine_.locks().any()) [[unlikely]] {
+    uint32_t operation = 0;
+    if (is_locked(parsed, &operation)) {
+      refuse(request, header, Result::kLocked, static_cast<uint8_t>(operation));
+      return;
+    }
+  }
   // Everything is looked up before the reply is written over the request's keys.
   Verdict verdict;
   Version newest = 0;

@@ -26,6 +26,7 @@ void Front<B>::refuse(Request& request, const wire::Header& header, Result resul
   reply.detail = detail;
   reply.view_epoch = 0;
   reply.fragment_index = reply.fragment_count = 0;
+  if (result == Result::kWrongShard) reply.map_epoch = config_.map.epoch;
   if (result == Result::kBadSession) reply.stamp = make_stamp(config_.incarnation, 0);
   wire::write_header(request.message, reply);
   request.reply_length = wire::kHeaderBytes;
@@ -59,6 +60,7 @@ template <Back B>
 uint32_t Front<B>::release(std::span<Released> out) {
   const Lsn durable = back_->durable();
   uint32_t count = 0;
+  while (count < out.size() && done_head_ != done_tail_) out[count++] = done_[done_head_++ % done_.size()];
   while (count < out.size() && held_head_ != held_tail_) {
     const Held& held = held_[held_head_ % limits::kHeldRepliesMax];
     if (held.depends_on > durable) break;

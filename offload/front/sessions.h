@@ -60,7 +60,7 @@ void Front<B>::open(Request& request, const wire::Header& header, TimeNs now) {
 
 template <Back B>
 void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
-  if (held() == limits::kHeldRepliesMax) {
+  if (held() >= limits::kHeldRepliesMax) {
     refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kHeldReplies));
     return;
   }
@@ -71,6 +71,11 @@ void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
   // earlier life of the same id has left is forgotten.
   if (header.detail == kResumes && session == nullptr) {
     refuse(request, header, Result::kBadSession, static_cast<uint8_t>(BadSessionReason::kUnknown));
+    return;
+  }
+  // What is not over yet keeps its window (COMMIT 9): later.
+  if (header.detail == kStartsAnew && machine_.size() != 0 && machine_.holds_session(header.session)) [[unlikely]] {
+    refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kInDoubt));
     return;
   }
   if (header.detail == kStartsAnew && session != nullptr) {
@@ -99,6 +104,18 @@ void Front<B>::install(Request& request, wire::Header header, TimeNs now) {
   pass_on(request, back_->dependency_on_all(), header, wire::Type::kOpened);
 }
 
+// The sender is the session's client as it has opened it last; else it is refused.
+template <Back B>
+bool Front<B>::speaks_for(Request& request, const wire::Header& header, const Session* session) {
+  const bool known = session != nullptr && !session->is_static;
+  if (known && session->stamp == header.stamp && session->opened_from == request.from) return true;
+  const auto reason = !known                           ? BadSessionReason::kUnknown
+                      : session->stamp != header.stamp ? BadSessionReason::kOldStamp
+                                                       : BadSessionReason::kWrongAddress;
+  refuse(request, header, Result::kBadSession, static_cast<uint8_t>(reason));
+  return false;
+}
+
 template <Back B>
 void Front<B>::close(Request& request, const wire::Header& header) {
   if (!request.is_passed && config_.worker != 0) {
@@ -109,17 +126,14 @@ void Front<B>::close(Request& request, const wire::Header& header) {
   }
   Session* const session = sessions_->find(header.session);
   if (!request.is_passed) {
-    const bool known = session != nullptr && !session->is_static;
-    if (!known || session->stamp != header.stamp || session->opened_from != request.from) {
-      const auto reason = !known                           ? BadSessionReason::kUnknown
-                          : session->stamp != header.stamp ? BadSessionReason::kOldStamp
-                                                           : BadSessionReason::kWrongAddress;
-      refuse(request, header, Result::kBadSession, static_cast<uint8_t>(reason));
-      return;
-    }
+    if (!speaks_for(request, header, session)) return;
     ++counters_.closes;
   }
-  if (held() == limits::kHeldRepliesMax || (session != nullptr && !back_->log_session_close(header.session))) {
+  if (machine_.size() != 0 && machine_.holds_session(header.session)) [[unlikely]] {
+    refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kInDoubt));
+    return;
+  }
+  if (held() >= limits::kHeldRepliesMax || (session != nullptr && !back_->log_session_close(header.session))) {
     refuse(request, header, Result::kBusy, static_cast<uint8_t>(BusyReason::kLogFull));
     return;
   }
@@ -132,7 +146,7 @@ template <Back B>
 void Front<B>::pass_on(Request& request, Lsn depends_on, const wire::Header& header, wire::Type type) {
   Action action = Action::kReply;
   wire::Header out = header;
-  if (config_.worker + 1 < config_.worker_count) {
+  if (config_.worker + 1 < worker_count_) {
     action = Action::kPass;
     request.to_worker = static_cast<uint8_t>(config_.worker + 1);
     wire::write_header(request.message, out);
@@ -150,9 +164,9 @@ void Front<B>::pass_on(Request& request, Lsn depends_on, const wire::Header& hea
 template <Back B>
 void Front<B>::reply_opened(Request& request, wire::Header header) {
   wire::OpenedBody body{};
-  body.shard_count = static_cast<uint16_t>(config_.shard_count);
-  body.worker_count = static_cast<uint16_t>(config_.worker_count);
-  body.base_port = config_.base_port;
+  body.shard_count = static_cast<uint16_t>(config_.map.shard_count);
+  body.worker_count = static_cast<uint16_t>(worker_count_);
+  body.base_port = config_.map.nodes[config_.map.self].base.port;
   body.window = sessions_->configured().window;
   body.idle_expiry_seconds = static_cast<uint32_t>(sessions_->configured().idle_expiry_ns / 1'000'000'000);
   body.window_survived = header.detail == kResumes;
@@ -165,13 +179,36 @@ void Front<B>::reply_opened(Request& request, wire::Header header) {
   request.reply_length = wire::kOpenedBytes;
 }
 
+// The shard map, for whoever has a session here: to others the answer would be larger than the question.
+template <Back B>
+void Front<B>::send_map(Request& request, const wire::Header& header) {
+  if (!speaks_for(request, header, sessions_->find(header.session))) return;
+  request.reply_length = wire::build_mapped(config_.map, header, {request.message, reply_room(request)});
+  if (request.reply_length == 0) {
+    refuse(request, header, Result::kTooLarge, 0);
+    return;
+  }
+  request.action = Action::kReply;
+}
+
 template <Back B>
 uint32_t Front<B>::idle(TimeNs now) {
+  uint32_t done = deliver_own(now);
+  if (machine_.size() != 0) {
+    machine_.on_durable(back_->durable(), now);
+    done += machine_.on_timer(now) + deliver_own(now);
+  }
+  return done + expire(now);
+}
+
+template <Back B>
+uint32_t Front<B>::expire(TimeNs now) {
   // A silent session is dropped only when all that it did is durable: everything logged up to an earlier look.
   if (now < next_expiry_ns_ || expiry_lsn_ > back_->durable()) return 0;
   next_expiry_ns_ = now + 1'000'000;
   expiry_lsn_ = back_->dependency_on_all();
   const uint32_t expired = sessions_->expire(now, limits::kExpiryStepSessions, [this](const Session& session) {
+    if (machine_.size() != 0 && machine_.holds_session(session.id)) return false;
     return back_->log_session_close(session.id);  // else it would come back at every recovery
   });
   counters_.expired += expired;

@@ -28,9 +28,17 @@ inline void Front<B>::parse(Request& request, Parsed& parsed) {
   if (error == wire::ParseError::kNone) [[likely]] {
     if (parsed.header.type == static_cast<uint8_t>(wire::Type::kExecute)) [[likely]] {
       parse_execute(request, parsed);
+    } else if (parsed.header.type == static_cast<uint8_t>(wire::Type::kPrepare)) {
+      parse_prepare(request, parsed);
     } else {
       parsed.runs = true;  // session messages and echo: execute() tells them apart
     }
+    return;
+  }
+  // A datagram of messages between participants is no request, and longer than its first one.
+  if ((error == wire::ParseError::kType || error == wire::ParseError::kLength) && is_from_peer(request)) {
+    parsed.header = wire::read_header(request.message);
+    parsed.runs = true;
     return;
   }
   ++counters_.parse_errors[static_cast<uint8_t>(error)];
@@ -45,35 +53,51 @@ inline void Front<B>::parse(Request& request, Parsed& parsed) {
   }
 }
 
+// The shard is this worker's; else the request has its answer.
+template <Back B>
+inline bool Front<B>::is_here(Request& request, Parsed& parsed) {
+  const wire::Header& header = parsed.header;
+  const Route route = header.shard < limits::kShardsMax ? routes_[header.shard] : Route{};
+  if (!route.is_mine) [[unlikely]] {
+    refuse(request, header, Result::kWrongShard, 0);
+    return false;
+  }
+  if (route.worker != config_.worker) {
+    request.action = Action::kForward;
+    request.to_worker = route.worker;
+    ++counters_.forwarded;
+    return false;
+  }
+  parsed.local_shard = route.local_shard;
+  return true;
+}
+
 template <Back B>
 inline void Front<B>::parse_execute(Request& request, Parsed& parsed) {
-  const wire::Header& header = parsed.header;
-  if (header.shard >= config_.shard_count) {
-    refuse(request, header, Result::kWrongShard, 0);
-    return;
-  }
-  const uint32_t owner = header.shard % config_.worker_count;
-  if (owner != config_.worker) {
-    request.action = Action::kForward;
-    request.to_worker = static_cast<uint8_t>(owner);
-    ++counters_.forwarded;
-    return;
-  }
+  if (!is_here(request, parsed)) return;
   ++counters_.requests;
-  sessions_->prefetch(header.session);
-  wire::Operation* const operations = &operations_[operations_used_];
-  const wire::ParseError error = wire::parse_operations(request.message, header, operations);
+  sessions_->prefetch(parsed.header.session);
+  const wire::ParseError error =
+      wire::parse_operations(request.message, parsed.header, &operations_[operations_used_]);
   if (error != wire::ParseError::kNone) [[unlikely]] {
     ++counters_.parse_errors[static_cast<uint8_t>(error)];
-    refuse(request, header, Result::kBadRequest, static_cast<uint8_t>(error));
+    refuse(request, parsed.header, Result::kBadRequest, static_cast<uint8_t>(error));
     return;
   }
+  take_operations(request, parsed);
+}
+
+// Parsed operations: they are of this shard and of tables that we have; their buckets are asked for.
+template <Back B>
+inline void Front<B>::take_operations(Request& request, Parsed& parsed) {
+  const wire::Header& header = parsed.header;
+  const wire::Operation* const operations = &operations_[operations_used_];
+  const uint32_t shards = config_.map.shard_count;
   parsed.first_operation = operations_used_;
-  parsed.local_shard = static_cast<uint16_t>(header.shard / config_.worker_count);
   parsed.writes = false;
   for (uint32_t i = 0; i < header.operation_count; ++i) {
     const wire::Operation& operation = operations[i];
-    if (config_.shard_count > 1 && shard_of(operation.key_hash, config_.shard_count) != header.shard) [[unlikely]] {
+    if (shards > 1 && shard_of(operation.key_hash, shards) != header.shard) [[unlikely]] {
       refuse(request, header, Result::kCrossShard, static_cast<uint8_t>(i));
       return;
     }
@@ -92,7 +116,10 @@ inline void Front<B>::parse_execute(Request& request, Parsed& parsed) {
 
 template <Back B>
 inline void Front<B>::prefetch_records(const Parsed& parsed) {
-  if (!parsed.runs || parsed.header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+  if (!parsed.runs || (parsed.header.type != static_cast<uint8_t>(wire::Type::kExecute) &&
+                       parsed.header.type != static_cast<uint8_t>(wire::Type::kPrepare))) {
+    return;
+  }
   sessions_->prefetch_entry(parsed.header.session, parsed.local_shard, parsed.header.sequence);
   for (uint32_t i = 0; i < parsed.header.operation_count; ++i) {
     back_->prefetch_record(parsed.local_shard, hashes_[parsed.first_operation + i]);
@@ -126,10 +153,14 @@ inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
     case wire::Type::kClose:
       close(request, parsed.header);
       return;
-    case wire::Type::kPrepare:  // not taken by this node yet: no vote, and nothing is remembered
-      refuse(request, parsed.header, Result::kCrossShard, 0);
+    case wire::Type::kPrepare:
+      execute_prepare(request, parsed, participants_[static_cast<size_t>(&parsed - parsed_.data())], now);
       return;
-    default:
+    case wire::Type::kMap:
+      send_map(request, parsed.header);
+      return;
+    default:  // only messages between participants come so far
+      take_peer_messages(request, now);
       return;
   }
 }

@@ -10,6 +10,13 @@ namespace txnic::offload {
 
 template <Back B>
 inline void Front<B>::execute_write(Request& request, const Parsed& parsed, Session& session) {
+  if (machine_.locks().any()) [[unlikely]] {
+    uint32_t operation = 0;
+    if (is_locked(parsed, &operation)) {
+      refuse(request, parsed.header, Result::kLocked, static_cast<uint8_t>(operation));
+      return;
+    }
+  }
   look_up(parsed);
   Verdict verdict = evaluate(parsed, reply_room(request));
   if (verdict.result == Result::kCommitted) [[likely]] {
@@ -139,7 +146,7 @@ inline bool Front<B>::emit_value(const wire::Operation&, uint32_t i, uint32_t ro
   std::byte* at = &scratch_[scratch_used_];
   if (key.written) own_versions_[own_version_count_++] = static_cast<uint16_t>(scratch_used_);
   store(at, wire::ValueHeader{key.written ? 0 : found_[i].version, static_cast<uint16_t>(key.value_length),
-                              static_cast<uint8_t>(i), key.present, 0});
+                              static_cast<uint8_t>(i), key.present, value_place_});
   if (key.value_length != 0) std::memcpy(at + sizeof(wire::ValueHeader), key.value, key.value_length);
   scratch_used_ += need;
   ++value_count_;

@@ -60,7 +60,10 @@ struct Bench {
     config.first_version = first_version(1);
     back = std::make_unique<back::HostBack>(config, std::span(&table, 1), std::vector<storage::Shard*>{&shard}, nullptr,
                                             nullptr, &sessions);
-    front = std::make_unique<offload::Front<back::HostBack>>(offload::FrontConfig{}, back.get(), &sessions);
+    const offload::FrontConfig settings;
+    const size_t commit_bytes = offload::Front<back::HostBack>::commit_memory_bytes(settings);
+    front = std::make_unique<offload::Front<back::HostBack>>(settings, back.get(), &sessions,
+                                                             MutableBytes{map_memory(commit_bytes), commit_bytes});
     session = sessions.insert(7);
     session->stamp = 5;
     session->opened_from = {1, 1};

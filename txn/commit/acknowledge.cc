@@ -24,8 +24,11 @@ void Machine::try_end(Transaction& t) {
 
 // Durable and over: from here on the window knows the outcome. Without a session there is no window, and the outcome
 // stays here as a promise until it is below the watermark (COMMIT 9).
-void Machine::retire(Transaction& t) {
-  if (node_->remember(t) || node_->past(t.id, t.shard) == Past::kForgotten) table_.erase(&t);
+bool Machine::retire(Transaction& t) {
+  if (t.forced && !t.coordinates()) return false;  // the real decision may still come, and must be compared
+  if (!node_->remember(t) && node_->past(t.id, t.shard) != Past::kForgotten) return false;
+  drop(t);
+  return true;
 }
 
 }  // namespace txnic::commit

@@ -9,7 +9,8 @@ void Machine::on_ask(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
     switch (node_->past(m.id, m.shard)) {
-      case Past::kNothing: promise(nullptr, m, now); return;
+      case Past::kNothing:
+      case Past::kNoSession: promise(nullptr, m, now); return;
       case Past::kCommitted: return;  // it knows: nobody else decides that
       default: reply(m, wire::Type::kVote, Result::kConflict, wire::Vote::kNever); return;
     }
@@ -36,7 +37,7 @@ void Machine::promise(Transaction* t, const wire::CommitMessage& m, TimeNs now) 
   if (abort(*t, reason, m.detail)) {
     wait(*t, now);
   } else if (is_new) {
-    table_.erase(t);  // asked again, tried again
+    drop(*t);  // asked again, tried again
   }
 }
 

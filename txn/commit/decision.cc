@@ -8,7 +8,7 @@ void Machine::on_decision(const wire::CommitMessage& m, TimeNs now) {
   const bool commit = m.result == Result::kCommitted;
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
-    if (!commit && node_->past(m.id, m.shard) == Past::kNothing) {
+    if (!commit && is_nothing(node_->past(m.id, m.shard))) {
       promise(nullptr, m, now);
       return;
     }
@@ -48,18 +48,14 @@ void Machine::carry_out(Transaction& t, const wire::CommitMessage& m) {
         abort(t, m.result, m.detail);
         return;
       }
-      t.result = Result::kCommitted;
-      if (!log(Record::kCommit, t)) return;  // the decision will be sent again
-      ++counters_.committed;
-      node_->apply(t);
-      locks_.release(t.held_locks());
-      t.lock_count = 0;
+      finish_commit(t);  // the log may be full: the decision will be sent again
       return;
     default:
       if ((t.state == State::kCommitted) != commit) {
         ++counters_.contradictions;
       } else if (t.durable) {
         send(t, wire::Type::kAcknowledge, 0);
+        t.forced = false;  // it was right
       }
   }
 }

@@ -52,7 +52,7 @@ void Machine::abort_is_durable(Transaction& t, TimeNs) {
     retire(t);
     return;
   }
-  if (t.client.is_waiting()) node_->answer(t);
+  tell(t);
   for (uint32_t i = 1; i < t.participants.count; ++i) {
     if ((t.acknowledged >> i & 1) == 0) send_decision(t, i);
   }

@@ -16,7 +16,8 @@ void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
     switch (node_->past(m.id, m.shard)) {
-      case Past::kNothing: promise(nullptr, m, now); return;
+      case Past::kNothing:
+      case Past::kNoSession: promise(nullptr, m, now); return;
       case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
       // Forgotten: a commit would have outlived this participant's doubt (COMMIT 11).
       default: reply(m, wire::Type::kDecision, Result::kConflict, wire::Vote::kYes); return;
@@ -40,14 +41,17 @@ void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
 // again. In doubt ourselves, or having forgotten, we say nothing: that is not "never".
 void Machine::inquire_participant(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
+  const Past past = t == nullptr || t->state != State::kCommitted ? node_->past(m.id, m.shard) : Past::kCommitted;
+  // It may have been committed here and its session closed since, so that nothing tells of it any more, and a late
+  // question may even have led to a promise after that: a node without the session cannot say "never" (COMMIT 24).
+  if (past == Past::kNoSession) return;
   if (t == nullptr) {
-    switch (node_->past(m.id, m.shard)) {
+    switch (past) {
       case Past::kNothing: promise(nullptr, m, now); return;
-      case Past::kForgotten: return;
       case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
       case Past::kAborted: reply(m, wire::Type::kDecision, Result::kConflict, wire::Vote::kYes); return;
+      default: return;
     }
-    return;
   }
   if (t->participants != m.participants) {
     ++counters_.differed;

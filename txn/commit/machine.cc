@@ -66,6 +66,7 @@ Transaction* Machine::find_or_insert(const wire::CommitMessage& m, TimeNs now) {
   }
   t->participants = m.participants;
   t->place = static_cast<uint8_t>(m.participants.index_of(m.shard));
+  t->since = now;
   t->due = now + config_.vote_keep_ns;
   return t;
 }
@@ -102,6 +103,22 @@ bool Machine::abort(Transaction& t, Result result, uint8_t detail) {
   return true;
 }
 
+// Of a prepared transaction: logged, carried out, unlocked. False: the log is full.
+bool Machine::finish_commit(Transaction& t) {
+  assert(t.state == State::kPrepared);
+  const Result before = t.result;
+  t.result = Result::kCommitted;
+  if (!log(Record::kCommit, t)) {
+    t.result = before;
+    return false;
+  }
+  ++counters_.committed;
+  node_->apply(t);
+  locks_.release(t.held_locks());
+  t.lock_count = 0;
+  return true;
+}
+
 // False: the answer to the client would be too large.
 bool Machine::keep_values(Transaction& t, uint32_t participant, Version version, Bytes values, uint8_t count) {
   const uint32_t fixed = wire::prepared_fixed_bytes(t.participants.count);
@@ -122,6 +139,36 @@ bool Machine::keep_values(Transaction& t, uint32_t participant, Version version,
 void Machine::wait(Transaction& t, TimeNs now) {
   t.due = now + std::min(config_.ask_delay_ns << t.attempts, config_.ask_delay_max_ns);
   if (t.attempts < kAttemptsMax) ++t.attempts;
+}
+
+// Forgets it, and whoever waited for it.
+void Machine::drop(Transaction& t) {
+  if (t.client.is_waiting()) node_->let_go(t.client);
+  t.client = {};
+  table_.erase(&t);
+}
+
+// Tells the waiting client the outcome, once.
+void Machine::tell(Transaction& t) {
+  assert(t.coordinates() && t.decided());
+  if (!t.client.is_waiting()) return;
+  node_->answer(t);
+  t.client = {};
+}
+
+// A newer copy of the PREPARE takes the place of the one that waits.
+void Machine::wait_for(Transaction& t, const Client& client) {
+  if (t.client.is_waiting()) node_->let_go(t.client);
+  t.client = client;
+}
+
+bool Machine::holds_session(SessionId session) const {
+  for (uint32_t slot = 0; table_.size() != 0 && slot < table_.capacity(); ++slot) {
+    const Transaction& t = table_.at(slot);
+    if (!t.in_use || t.id.session != session || t.state == State::kUnknown) continue;
+    if (!t.decided() || !t.durable || (t.coordinates() && !t.ended)) return true;
+  }
+  return false;
 }
 
 void Machine::send(const Transaction& t, wire::Type type, uint32_t to) {

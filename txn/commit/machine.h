@@ -21,6 +21,7 @@ struct MachineConfig {
   TimeNs ask_delay_ns = limits::kAskDelayNanoseconds;
   TimeNs ask_delay_max_ns = limits::kAskDelayMaxNanoseconds;
   TimeNs vote_keep_ns = limits::kVoteKeepNanoseconds;
+  TimeNs promise_keep_ns = limits::kPromiseKeepNanoseconds;
 };
 
 // A participant's part of a transaction, evaluated. What the spans point to is copied.
@@ -36,12 +37,15 @@ struct PrepareRequest {
   Version version = 0;          // reserved; 0: nothing is written
   Bytes values;                 // as in a VOTE, at most what fits one
   uint8_t value_count = 0;
+  bool depends_on_log = false;  // a no whose reason is not durable yet: it is said as a durable "never" (COMMIT 6)
 };
 
-// What became of a copy of a PREPARE. But for kTaken the client gets a refusal, which is no outcome.
+// What became of a copy of a PREPARE. But for kTaken and kRefused the copy is not kept, and the client gets a refusal,
+// which is no outcome.
 enum class PrepareAnswer : uint8_t {
   kNew,        // seen(): not known here, evaluate it
-  kTaken,      // what is to be said has been said, or will be
+  kTaken,      // what is to be said has been said, or will be; the client's copy is kept until answer() or let_go()
+  kRefused,    // the same, but as a no: what was set aside for its writes is the caller's again
   kFinished,   // the window has the outcome; the coordinator's front answers from it
   kForgotten,  // below the watermark: OLD_SEQUENCE
   kDiffers,    // the id is bound to another list of participants: BAD_REQUEST (COMMIT 7)
@@ -54,7 +58,14 @@ struct Restored {
   State state = State::kUnknown;
   Result result = Result::kCommitted;  // kAborted: why
   uint8_t detail = 0;
+  bool forced = false;      // by the operator
   PrepareRequest prepared;  // always: id, shard, participants, version; the rest with State::kPrepared
+};
+
+enum class Forced : uint8_t {
+  kDone,
+  kNotInDoubt,  // not known here, not prepared, or decided
+  kLogFull,     // nothing has changed; try again
 };
 
 struct MachineCounters {
@@ -65,6 +76,7 @@ struct MachineCounters {
   uint64_t asked = 0, inquired = 0, decisions_repeated = 0;
   uint64_t full = 0;                        // messages dropped for lack of a slot: sent again by their senders
   uint64_t differed = 0;                    // named another list of participants than the id is bound to
+  uint64_t forced = 0;                      // by the operator
   uint64_t contradictions = 0;              // a decision against a durable one: never overwritten, an alarm
 };
 
@@ -84,6 +96,8 @@ class Machine {
   void on_durable(Lsn durable, TimeNs now);
   // ---- timers.cc: one bounded step. Answers how much was done.
   uint32_t on_timer(TimeNs now);
+  // ---- force.cc: the operator decides what is prepared here and in doubt.
+  Forced force(const TransactionId& id, ShardId shard, bool commit, TimeNs now);
   // ---- restore.cc: before anything is served. False: no room, or two prepared transactions lock the same key.
   bool restore(const Restored& restored, TimeNs now);
 
@@ -91,6 +105,8 @@ class Machine {
   const LockTable& locks() const { return locks_; }
   // The machine keeps this transaction: its window entry must stay (COMMIT 9).
   bool knows(const TransactionId& id, ShardId shard) { return table_.find(id, shard) != nullptr; }
+  // Something of this session is prepared, or decided and not acknowledged by all: its windows must stay (COMMIT 9).
+  bool holds_session(SessionId session) const;
   uint32_t size() const { return table_.size(); }
   const MachineCounters& counters() const { return counters_; }
   // For checkpoints, in bounded steps: what must survive a restart in slot `slot` < capacity(), or null. A transaction
@@ -120,14 +136,18 @@ class Machine {
   Transaction* find_or_insert(const wire::CommitMessage& m, TimeNs now);
   bool log(Record record, Transaction& t);
   bool abort(Transaction& t, Result result, uint8_t detail);
+  bool finish_commit(Transaction& t);
   bool keep_values(Transaction& t, uint32_t participant, Version version, Bytes values, uint8_t count);
   void wait(Transaction& t, TimeNs now);
+  void drop(Transaction& t);
+  void tell(Transaction& t);
+  void wait_for(Transaction& t, const Client& client);
   void send(const Transaction& t, wire::Type type, uint32_t to);
   void send_vote(const Transaction& t);
   void send_decision(const Transaction& t, uint32_t to);
   void reply(const wire::CommitMessage& m, wire::Type type, Result result, wire::Vote vote);
   // prepare.cc
-  void refuse(Transaction& t, Result result, uint8_t detail);
+  PrepareAnswer refuse(Transaction& t, const PrepareRequest& request, Result result, uint8_t detail);
   // vote.cc
   void on_vote(const wire::CommitMessage& m, TimeNs now);
   void try_decide(Transaction& t);
@@ -139,7 +159,7 @@ class Machine {
   // acknowledge.cc
   void on_acknowledge(const wire::CommitMessage& m);
   void try_end(Transaction& t);
-  void retire(Transaction& t);
+  bool retire(Transaction& t);
   // ask.cc
   void on_ask(const wire::CommitMessage& m, TimeNs now);
   void promise(Transaction* t, const wire::CommitMessage& m, TimeNs now);

@@ -18,10 +18,14 @@ enum class Record : uint8_t {
 // What is known of a transaction that the machine does not keep (any more).
 enum class Past : uint8_t {
   kNothing,
+  kNoSession,  // its session is not open here: nothing, or forgotten with the session
   kForgotten,  // below the session's watermark (or its session is gone): no record, and none will be made
   kCommitted,  // from the window; durable
   kAborted,    // the same
 };
+
+// No record here that speaks about it.
+inline constexpr bool is_nothing(Past past) { return past == Past::kNothing || past == Past::kNoSession; }
 
 class Node {
  public:

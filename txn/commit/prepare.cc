@@ -12,7 +12,8 @@ PrepareAnswer Machine::seen(const TransactionId& id, ShardId shard, const Partic
   Transaction* const t = table_.find(id, shard);
   if (t == nullptr) {
     switch (node_->past(id, shard)) {
-      case Past::kNothing: return PrepareAnswer::kNew;
+      case Past::kNothing:
+      case Past::kNoSession: return PrepareAnswer::kNew;
       case Past::kForgotten: return PrepareAnswer::kForgotten;
       default: return PrepareAnswer::kFinished;
     }
@@ -21,17 +22,16 @@ PrepareAnswer Machine::seen(const TransactionId& id, ShardId shard, const Partic
     ++counters_.differed;
     return PrepareAnswer::kDiffers;
   }
-  if (t->coordinates()) t->client = client;
-  switch (t->state) {
-    case State::kUnknown:
-      if (!t->refused) return PrepareAnswer::kNew;  // only votes came so far
-      if (t->coordinates()) try_decide(*t);
-      break;
-    case State::kPrepared:
-      if (t->durable && !t->coordinates()) send_vote(*t);
-      break;
-    default:
-      if (t->durable && t->coordinates()) node_->answer(*t);
+  if (t->state == State::kUnknown && !t->refused) return PrepareAnswer::kNew;  // only votes came so far
+  if (!t->coordinates()) {
+    if (t->state == State::kPrepared && t->durable) send_vote(*t);
+    return PrepareAnswer::kTaken;
+  }
+  wait_for(*t, client);
+  if (!t->decided()) {
+    try_decide(*t);  // the log may have been full
+  } else if (t->state == State::kCommitted || t->durable) {
+    tell(*t);
   }
   return PrepareAnswer::kTaken;
 }
@@ -47,23 +47,17 @@ PrepareAnswer Machine::prepare(const PrepareRequest& request, TimeNs now) {
   assert(t->state == State::kUnknown && !t->refused);
   t->participants = request.participants;
   t->place = static_cast<uint8_t>(request.participants.index_of(request.shard));
-  if (t->coordinates()) t->client = request.client;
+  t->since = now;
   wait(*t, now);
-  if (request.verdict != Result::kCommitted) {
-    refuse(*t, request.verdict, request.detail);
-    return PrepareAnswer::kTaken;
-  }
+  if (request.verdict != Result::kCommitted) return refuse(*t, request, request.verdict, request.detail);
   if (!keep_values(*t, t->place, request.version, request.values, request.value_count)) {
-    refuse(*t, Result::kTooLarge, 0);
-    return PrepareAnswer::kTaken;
+    return refuse(*t, request, Result::kTooLarge, 0);
   }
   const LockTable::Taken taken = locks_.acquire(request.locks);
-  if (taken == LockTable::Taken::kConflict) {
-    refuse(*t, Result::kLocked, 0);
-    return PrepareAnswer::kTaken;
-  }
+  if (taken == LockTable::Taken::kConflict) return refuse(*t, request, Result::kLocked, 0);
   if (taken == LockTable::Taken::kFull) {
-    table_.erase(t);  // votes that had come are as good as lost
+    drop(*t);  // votes that had come are as good as lost
+    ++counters_.full;
     return PrepareAnswer::kFull;
   }
   std::copy(request.locks.begin(), request.locks.end(), t->locks.begin());
@@ -72,26 +66,38 @@ PrepareAnswer Machine::prepare(const PrepareRequest& request, TimeNs now) {
   t->payload_bytes = static_cast<uint16_t>(request.redo.size());
   if (!log(Record::kPrepare, *t)) {
     locks_.release(t->held_locks());
-    table_.erase(t);
+    drop(*t);
     return PrepareAnswer::kLogFull;
   }
+  if (t->coordinates()) t->client = request.client;
   ++counters_.prepared;
   wait(*t, now);
   if (t->coordinates()) try_decide(*t);  // a no may have come before us
   return PrepareAnswer::kTaken;
 }
 
-// Nothing is logged; while the node lives it is remembered, so that no later copy is taken. A coordinator decides.
-void Machine::refuse(Transaction& t, Result result, uint8_t detail) {
+// Nothing is logged; while the node lives it is remembered, so that no later copy is taken. A coordinator decides. A
+// participant's reason that may not survive a crash makes it a durable promise first.
+PrepareAnswer Machine::refuse(Transaction& t, const PrepareRequest& request, Result result, uint8_t detail) {
+  if (request.depends_on_log && !t.coordinates()) {
+    if (!abort(t, result, detail)) {
+      drop(t);
+      return PrepareAnswer::kLogFull;
+    }
+    ++counters_.refused;
+    return PrepareAnswer::kRefused;
+  }
   ++counters_.refused;
   t.refused = true;
   t.result = result;
   t.detail = detail;
   if (t.coordinates()) {
+    t.client = request.client;
     try_decide(t);
   } else {
     send_vote(t);
   }
+  return PrepareAnswer::kRefused;
 }
 
 }  // namespace txnic::commit

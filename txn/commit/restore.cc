@@ -21,8 +21,10 @@ bool Machine::restore(const Restored& restored, TimeNs now) {
   t->place = static_cast<uint8_t>(place);
   t->state = restored.state;
   t->durable = true;
+  t->since = now;
   t->result = restored.state == State::kAborted ? restored.result : Result::kCommitted;
   t->detail = restored.detail;
+  t->forced = restored.forced;
   t->due = now;
   t->versions[place] = p.version;  // of a commit, too: its END record tells the window
   if (restored.state != State::kPrepared) return true;

@@ -22,7 +22,7 @@ void Machine::on_due(Transaction& t, TimeNs now) {
   if (t.coordinates() && !t.decided()) try_decide(t);  // the log may have been full
   if (t.state == State::kUnknown) {
     // Votes for what never came are dropped; a refusal only when no copy of its PREPARE can be taken any more.
-    if (!t.refused || node_->past(t.id, t.shard) == Past::kForgotten) table_.erase(&t);
+    if (!t.refused || node_->past(t.id, t.shard) == Past::kForgotten) drop(t);
     return;
   }
   if (!t.durable) return;
@@ -46,8 +46,10 @@ void Machine::on_due(Transaction& t, TimeNs now) {
       ++counters_.decisions_repeated;
     }
     try_end(t);
-  } else {
-    retire(t);
+  } else if (!retire(t) && !t.forced && now >= t.since + config_.promise_keep_ns) {
+    // A session that is not open here, and whatever it sent before is refused by its stamp: nothing can break the
+    // promise any more.
+    drop(t);
   }
 }
 

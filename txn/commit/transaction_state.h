@@ -35,6 +35,7 @@ struct Transaction {
   bool durable = false;    // the record of `state` is
   bool recovered = false;  // as prepared, by a restart: plain no votes are from before it (COMMIT 4)
   bool refused = false;    // we have said no; remembered while the node lives (COMMIT 5)
+  bool forced = false;     // by the operator, not by the coordinator
   bool ended = false;      // coordinator: the END record is appended
   Result result = Result::kCommitted;  // of an abort: why
   uint8_t detail = 0;
@@ -42,7 +43,8 @@ struct Transaction {
   // The coordinator's: one bit a participant.
   uint32_t yes = 0, no = 0, acknowledged = 0;
 
-  TimeNs due = 0;  // of the next timer
+  TimeNs since = 0;  // it is known here
+  TimeNs due = 0;    // of the next timer
   uint8_t attempts = 0;
 
   // What was prepared here.

@@ -18,6 +18,7 @@ class TransactionTable {
   void erase(Transaction* transaction);
 
   Transaction& at(uint32_t slot) { return transactions_[slot]; }
+  const Transaction& at(uint32_t slot) const { return transactions_[slot]; }
   uint32_t slot_of(const Transaction* transaction) const { return static_cast<uint32_t>(transaction - transactions_); }
   uint32_t capacity() const { return capacity_; }
   uint32_t size() const { return size_; }

@@ -11,7 +11,7 @@ void Machine::on_vote(const wire::CommitMessage& m, TimeNs now) {
   Transaction* t = table_.find(m.id, m.shard);
   if (t == nullptr) {
     // A vote may come before the PREPARE; not for what is over, and "never" matters to nobody who has not prepared.
-    if (m.vote == wire::Vote::kNever || node_->past(m.id, m.shard) != Past::kNothing) return;
+    if (m.vote == wire::Vote::kNever || !is_nothing(node_->past(m.id, m.shard))) return;
     t = find_or_insert(m, now);
     if (t == nullptr) return;
   }
@@ -69,14 +69,9 @@ void Machine::decide_abort(Transaction& t) {
 }
 
 void Machine::decide_commit(Transaction& t) {
-  t.result = Result::kCommitted;
-  if (!log(Record::kCommit, t)) return;
+  if (!finish_commit(t)) return;  // the timer tries again
   ++counters_.decided_commit;
-  ++counters_.committed;
-  node_->apply(t);
-  locks_.release(t.held_locks());
-  t.lock_count = 0;
-  if (t.client.is_waiting()) node_->answer(t);
+  tell(t);
 }
 
 }  // namespace txnic::commit

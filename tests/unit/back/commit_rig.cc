@@ -248,7 +248,7 @@ bool CommitRig::Worker::remember(const commit::Transaction& t) {
 
 commit::Past CommitRig::Worker::past(const TransactionId& id, ShardId shard) const {
   const Session* const session = sessions.find(id.session);
-  if (session == nullptr) return commit::Past::kNothing;
+  if (session == nullptr) return commit::Past::kNoSession;
   const Outcome& entry = sessions.entry(session, rig->map_.local_shard(shard), id.sequence);
   if (entry.key != 0 && entry.sequence() == id.sequence) {
     return entry.result() == Result::kCommitted ? commit::Past::kCommitted : commit::Past::kAborted;

@@ -5,8 +5,8 @@
 
 namespace txnic::test {
 
-NodeRig::NodeRig(const RigConfig& config, TestDisk* disk, Reply reply)
-    : config_(config), disk_(disk), reply_(std::move(reply)) {}
+NodeRig::NodeRig(const RigConfig& config, TestDisk* disk, Reply reply, ToNode to_node)
+    : config_(config), disk_(disk), reply_(std::move(reply)), to_node_(std::move(to_node)) {}
 
 NodeRig::~NodeRig() { die(); }
 
@@ -45,13 +45,21 @@ bool NodeRig::start(uint32_t workers, TimeNs now) {
     return false;
   }
   build(workers);
-  return true;
+  for (uint32_t w = 0; recovered_ != nullptr && error.empty() && w < workers; ++w) {
+    Worker& worker = workers_[w];
+    error = recovered_->restore(w, workers, now, worker.back.get(), &worker.front->machine());
+  }
+  recovered_.reset();
+  if (error.empty()) return true;
+  die();
+  return false;
 }
 
 bool NodeRig::recover(uint32_t workers, TimeNs now) {
   std::vector<storage::Shard*> shards;
   for (const auto& shard : shards_) shards.push_back(shard.get());
-  back::RecoveredState state(shards, config_.window);
+  recovered_ = std::make_unique<back::RecoveredState>(shards, config_.window);
+  back::RecoveredState& state = *recovered_;
   log::RecoveryOptions options;
   options.shard_count = config_.shards;
   options.memory_bytes = 1 << 20;
@@ -85,6 +93,13 @@ bool NodeRig::recover(uint32_t workers, TimeNs now) {
 }
 
 void NodeRig::build(uint32_t workers) {
+  if (config_.map != nullptr) {
+    map_ = *config_.map;
+    map_.self = config_.place;
+    map_.nodes[map_.self].workers = static_cast<uint16_t>(workers);
+  } else {
+    map_ = ShardMap::of_one_node(config_.shards, workers, {0, wire::kBasePortDefault});
+  }
   for (uint32_t w = 0; w < workers; ++w) {
     Worker& worker = workers_[w];
     if (keeper_ != nullptr) {
@@ -99,12 +114,18 @@ void NodeRig::build(uint32_t workers) {
                                             worker.shards, worker.log.get(), keeper_.get(), &worker.sessions);
     offload::FrontConfig front;
     front.worker = w;
-    front.worker_count = workers;
-    front.shard_count = config_.shards;
+    front.map = map_;
     front.incarnation = incarnation_;
     front.durability = config_.durability;
     front.cookie_secret = {config_.seed * 31 + incarnation_, 7};
-    worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions);
+    front.commit.transactions = config_.transactions;
+    front.commit.locks = config_.locks;
+    worker.outbox.rig = this;
+    commit_memory_.resize(std::max<size_t>(commit_memory_.size(), workers));
+    worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions,
+                                           commit_memory_[w].make(Front::commit_memory_bytes(front)), &worker.outbox);
+    worker.back->set_machine(config_.switches.checkpoint_without_transactions ? nullptr : &worker.front->machine(),
+                             &map_);
   }
 }
 
@@ -118,10 +139,23 @@ void NodeRig::deliver(uint32_t worker, Endpoint from, std::vector<std::byte> mes
   workers_[worker % worker_count()].inbox.push_back(std::move(entry));
 }
 
+void NodeRig::carry(ShardId shard, Bytes message) {
+  std::vector<std::byte> bytes(message.begin(), message.end());
+  if (!break_message(&bytes)) return;
+  if (!map_.is_mine(shard)) {
+    if (to_node_) to_node_(map_.places[shard].node, shard, std::move(bytes));
+    return;
+  }
+  const uint32_t worker = map_.worker_of(shard);
+  deliver(worker, {}, std::move(bytes));
+  workers_[worker].inbox.back()->is_own = true;
+}
+
 void NodeRig::settle(offload::Action action, uint32_t to_worker, uint32_t reply_length, Message* raw) {
   std::unique_ptr<Message> message(raw);
   switch (action) {
     case offload::Action::kDrop:
+    case offload::Action::kTaken:
       return;
     case offload::Action::kReply:
       message->bytes.resize(reply_length);
@@ -154,9 +188,10 @@ void NodeRig::step_worker(uint32_t w, TimeNs now) {
                     .from = message.from,
                     .length = message.length,
                     .room = limits::kMessageBytesMax,
-                    .is_passed = message.is_passed};
+                    .is_passed = message.is_passed,
+                    .is_own = message.is_own};
   }
-  worker.front->step({burst.data(), count}, now);
+  step_front(worker, {burst.data(), count}, now);
   if (config_.switches.executes_duplicates || config_.switches.forgets_aborts) break_window(worker);
   for (uint32_t i = 0; i < count; ++i) {
     settle(burst[i].action, burst[i].to_worker, burst[i].reply_length, messages[i]);
@@ -169,6 +204,8 @@ void NodeRig::step_worker(uint32_t w, TimeNs now) {
     settle(released[i].action, released[i].to_worker, released[i].reply_length, held.mapped().release());
   }
   worker.front->idle(now);
+  if (config_.switches.no_read_locks) drop_read_locks(worker);
+  if (config_.switches.unlocks_by_timer) give_up_in_doubt(worker, now);
 }
 
 void NodeRig::step(TimeNs now) {
@@ -190,6 +227,41 @@ bool NodeRig::has_records() const {
   return false;
 }
 
+uint32_t NodeRig::transactions() const {
+  uint32_t sum = 0;
+  for (const Worker& worker : workers_) sum += worker.front->machine().size();
+  return sum;
+}
+
+uint32_t NodeRig::undecided() const {
+  uint32_t count = 0;
+  for (const Worker& worker : workers_) {
+    worker.front->machine().for_each([&](const commit::Transaction& t) {
+      count += !t.decided() || !t.durable || (t.coordinates() && !t.ended);
+    });
+  }
+  return count;
+}
+
+commit::MachineCounters NodeRig::commit_counters() const {
+  commit::MachineCounters sum;
+  for (const Worker& worker : workers_) {
+    const commit::MachineCounters& one = worker.front->machine().counters();
+    sum.prepared += one.prepared;
+    sum.asked += one.asked;
+    sum.inquired += one.inquired;
+    sum.promises += one.promises;
+    sum.contradictions += one.contradictions;
+  }
+  return sum;
+}
+
+uint32_t NodeRig::locks() const {
+  uint32_t sum = 0;
+  for (const Worker& worker : workers_) sum += worker.front->machine().locks().size();
+  return sum;
+}
+
 // ---- switches -------------------------------------------------------------------------------------------------------
 
 void NodeRig::break_window(Worker& worker) const {
@@ -204,10 +276,93 @@ void NodeRig::break_window(Worker& worker) const {
   }
 }
 
+// A message between participants that leaves one of this node's workers. False: it is lost.
+bool NodeRig::break_message(std::vector<std::byte>* message) {
+  const RigSwitches& switches = config_.switches;
+  if (!switches.never_asks && !switches.ends_early && !switches.no_is_never) return true;
+  wire::CommitMessage m;
+  if (wire::parse_commit_message(message->data(), static_cast<uint32_t>(message->size()), &m) !=
+      wire::ParseError::kNone) {
+    return true;
+  }
+  if (switches.never_asks && m.type == wire::Type::kAsk) return false;
+  if (switches.no_is_never && m.type == wire::Type::kVote && m.vote == wire::Vote::kNo) m.vote = wire::Vote::kNever;
+  if (switches.ends_early && m.type == wire::Type::kDecision && m.sender == 0) {
+    wire::CommitMessage forged = m;
+    forged.type = wire::Type::kAcknowledge;
+    forged.result = Result::kCommitted;
+    forged.detail = 0;
+    forged.sender = static_cast<uint8_t>(m.participants.index_of(m.shard));
+    forged.shard = m.participants.coordinator();
+    std::vector<std::byte> bytes(limits::kMessageBytesMax);
+    bytes.resize(wire::build_commit_message(forged, bytes));
+    const uint32_t worker = map_.worker_of(forged.shard);
+    deliver(worker, {}, std::move(bytes));
+    workers_[worker].inbox.back()->is_own = true;
+  }
+  std::vector<std::byte> bytes(limits::kMessageBytesMax);
+  bytes.resize(wire::build_commit_message(m, bytes));
+  *message = std::move(bytes);
+  return true;
+}
+
+// With a switch that ignores locks, transactions of one shard run one by one with the lock table out of sight.
+void NodeRig::step_front(Worker& worker, std::span<offload::Request> burst, TimeNs now) {
+  const RigSwitches& switches = config_.switches;
+  if (!switches.reads_ignore_locks && !switches.writes_ignore_locks) {
+    worker.front->step(burst, now);
+    return;
+  }
+  for (offload::Request& request : burst) {
+    std::array<wire::Operation, limits::kOperationsMax> operations;
+    wire::Header header{};
+    bool hides = wire::parse_request_header(request.message, request.length, &header) == wire::ParseError::kNone &&
+                 header.type == static_cast<uint8_t>(wire::Type::kExecute) &&
+                 wire::parse_operations(request.message, header, operations.data()) == wire::ParseError::kNone;
+    bool writes = false;
+    for (uint32_t i = 0; hides && i < header.operation_count; ++i) writes |= wire::code_writes(operations[i].code);
+    hides = hides && (writes ? switches.writes_ignore_locks : switches.reads_ignore_locks);
+    auto& locks = const_cast<commit::LockTable&>(worker.front->machine().locks());
+    const commit::LockTable kept = locks;
+    if (hides) locks = commit::LockTable{};
+    worker.front->step({&request, 1}, now);
+    if (hides) locks = kept;
+  }
+}
+
+void NodeRig::drop_read_locks(Worker& worker) const {
+  auto& locks = const_cast<commit::LockTable&>(worker.front->machine().locks());
+  worker.front->machine().for_each([&](const commit::Transaction& held) {
+    auto& t = const_cast<commit::Transaction&>(held);
+    for (uint32_t i = 0; i < t.lock_count;) {
+      if (t.locks[i].exclusive) {
+        ++i;
+        continue;
+      }
+      locks.release({&t.locks[i], 1});
+      t.locks[i] = t.locks[--t.lock_count];
+    }
+  });
+}
+
+void NodeRig::give_up_in_doubt(Worker& worker, TimeNs now) const {
+  commit::Machine& machine = worker.front->machine();
+  std::vector<std::pair<TransactionId, ShardId>> old;
+  machine.for_each([&](const commit::Transaction& t) {
+    if (t.state == commit::State::kPrepared && !t.coordinates() && now > t.since + 100'000'000) {
+      old.emplace_back(t.id, t.shard);
+    }
+  });
+  for (const auto& [id, shard] : old) machine.force(id, shard, false, now);
+}
+
 void NodeRig::freshen_stamp(Worker& worker, Message& message) const {
   if (message.length < wire::kHeaderBytes) return;
   wire::Header header = wire::read_header(message.bytes.data());
-  if (header.type != static_cast<uint8_t>(wire::Type::kExecute)) return;
+  if (header.type != static_cast<uint8_t>(wire::Type::kExecute) &&
+      header.type != static_cast<uint8_t>(wire::Type::kPrepare)) {
+    return;
+  }
   const Session* const session = worker.sessions.find(header.session);
   if (session == nullptr) return;
   header.stamp = session->stamp;

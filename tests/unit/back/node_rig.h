@@ -26,6 +26,11 @@ struct RigConfig {
   std::vector<storage::Table> tables = {{1, 1000}};
   TimeNs idle_expiry_ns = limits::kSessionIdleExpirySecondsDefault * 1'000'000'000ull;
   uint64_t checkpoint_log_bytes = 0;
+  uint32_t transactions = 64, locks = 1024;  // over several shards, of a worker
+  // Of a cluster; `shards` is then what this node has of it. Null: it is alone. Its worker counts need not be right
+  // (messages find their worker), its endpoints must.
+  const ShardMap* map = nullptr;
+  uint32_t place = 0;  // of this node in the map
   RigSwitches switches;
 };
 
@@ -33,7 +38,10 @@ class NodeRig {
  public:
   using Reply = std::function<void(Endpoint to, std::vector<std::byte> message)>;
 
-  NodeRig(const RigConfig& config, TestDisk* disk, Reply reply);
+  // A message between participants, to another node of the map.
+  using ToNode = std::function<void(uint32_t node, ShardId shard, std::vector<std::byte> message)>;
+
+  NodeRig(const RigConfig& config, TestDisk* disk, Reply reply, ToNode to_node = {});
   ~NodeRig();
 
   // False: `error` says why.
@@ -53,6 +61,11 @@ class NodeRig {
   bool has_messages() const;
   bool has_records() const;
   uint32_t held() const { return static_cast<uint32_t>(held_.size()); }
+  // Transactions over several shards that are not over, and the locks of those that are prepared.
+  uint32_t transactions() const;
+  uint32_t undecided() const;  // of them: prepared, or decided and not acknowledged by all
+  commit::MachineCounters commit_counters() const;
+  uint32_t locks() const;
   bool checkpoint_running() const { return keeper_ != nullptr && keeper_->checkpoint_running(); }
   bool begin_checkpoint() { return keeper_ != nullptr && keeper_->begin_checkpoint(); }
 
@@ -103,12 +116,18 @@ class NodeRig {
     Endpoint from;
     uint32_t length = 0;
     bool is_passed = false;
+    bool is_own = false;
+  };
+  struct WorkerOutbox final : offload::Outbox {
+    NodeRig* rig = nullptr;
+    void send(ShardId shard, Bytes message) override { rig->carry(shard, message); }
   };
   struct Worker {
     SessionTable sessions;
     std::vector<storage::Shard*> shards;
     std::unique_ptr<log::WorkerLog> log;
     std::unique_ptr<RigBack> back;
+    WorkerOutbox outbox;
     std::unique_ptr<Front> front;
     std::deque<std::unique_ptr<Message>> inbox;
   };
@@ -118,18 +137,26 @@ class NodeRig {
   Version shard_version() const { return first_version(config_.switches.repeats_versions ? 1 : incarnation_); }
   void break_window(Worker& worker) const;
   void freshen_stamp(Worker& worker, Message& message) const;
+  void carry(ShardId shard, Bytes message);
+  bool break_message(std::vector<std::byte>* message);
+  void step_front(Worker& worker, std::span<offload::Request> burst, TimeNs now);
+  void drop_read_locks(Worker& worker) const;
+  void give_up_in_doubt(Worker& worker, TimeNs now) const;
   void settle(offload::Action action, uint32_t to_worker, uint32_t reply_length, Message* message);
 
   const RigConfig config_;
   TestDisk* const disk_;
   const Reply reply_;
+  const ToNode to_node_;
+  ShardMap map_;  // with the workers of this start
   uint32_t incarnation_ = 0;
-  std::vector<Memory> shard_memory_, session_memory_;
+  std::vector<Memory> shard_memory_, session_memory_, commit_memory_;
   std::vector<std::unique_ptr<storage::Shard>> shards_;
   std::unique_ptr<log::Keeper> keeper_;
   std::vector<Worker> workers_;
   std::map<Message*, std::unique_ptr<Message>> held_;
   log::RecoveryReport report_;
+  std::unique_ptr<back::RecoveredState> recovered_;  // between recover() and the end of start()
 };
 
 }  // namespace txnic::test

@@ -3,6 +3,8 @@
 // them off, these are the production classes with one branch more. The engine's own code has no such switch.
 #pragma once
 
+#include <map>
+
 #include "host/back/host_back.h"
 #include "host/back/recovered_state.h"
 
@@ -20,6 +22,24 @@ struct RigSwitches {
   bool goes_on_after_failure = false;       // trap 11: a failed sync does not stop the node
   bool forgets_aborts = false;              // trap 14: an abort that was told is not recorded
   bool ignores_stamps = false;              // trap 14, COMMIT 8: what was sent before a restart is executed after it
+  bool absent_is_absent = false;          // trap 2: of an absent key only the absence is validated
+  // Over several shards.
+  bool reads_ignore_locks = false;        // trap 1: a read of a locked key answers the old value
+  bool writes_ignore_locks = false;       // COMMIT 1: a transaction of one shard writes a locked key
+  bool no_read_locks = false;             // trap 15, COMMIT 1: what was read is not locked until the decision
+  bool votes_early = false;               // COMMIT 6: a vote does not wait for its PREPARE record
+  bool promises_in_memory = false;        // trap 6, COMMIT 2: "never" is said without a record
+  bool acknowledges_early = false;        // trap 7: a decision is acknowledged before it is durable
+  bool tells_aborts_early = false;        // COMMIT 3: an abort is told before its record is durable
+  bool tells_decisions_early = false;     // DESIGN 4.3: participants hear a decision that is not durable
+  bool forgets_prepared = false;          // COMMIT 1, 13: a restart does not lock again what was prepared
+  bool forgets_decisions = false;         // COMMIT 13: a restart does not know a decision that was not acknowledged
+  bool checkpoint_without_transactions = false;  // trap 9
+  bool never_asks = false;                // COMMIT 2: a coordinator that misses votes does not ask for them
+  bool unlocks_by_timer = false;          // DESIGN 4.3: a prepared transaction is given up after some time
+  bool ends_early = false;                // COMMIT 9, 13: a decision is forgotten before all have acknowledged it
+  bool no_is_never = false;               // COMMIT 4: a plain "no" is taken for a durable one
+  bool reuses_reserved_versions = false;  // trap 3, COMMIT 17: a reserved version is given out again
 };
 
 class RigBack : public back::HostBack {
@@ -28,6 +48,33 @@ class RigBack : public back::HostBack {
   explicit RigBack(const RigSwitches* switches, Arguments&&... arguments)
       : HostBack(std::forward<Arguments>(arguments)...), switches_(*switches) {}
 
+  offload::Found find(uint32_t local_shard, TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) {
+    offload::Found found = HostBack::find(local_shard, table, key, key_length, hash);
+    if (switches_.absent_is_absent && !found.present()) found.version = 1;
+    return found;
+  }
+  Version take_version(uint32_t local_shard) {
+    if (!switches_.reuses_reserved_versions) return HostBack::take_version(local_shard);
+    Reserved& last = reserved_[local_shard];
+    if (last.uses++ % 4 == 0) last.version = HostBack::take_version(local_shard);
+    return last.version;
+  }
+  bool log_transaction(const offload::TransactionRecord& record, Lsn* lsn) {
+    const commit::Transaction& t = *record.transaction;
+    const bool is_promise = record.kind == commit::Record::kAbort && t.state == commit::State::kUnknown;
+    if (switches_.promises_in_memory && is_promise) {
+      *lsn = 0;
+      return true;
+    }
+    if (!HostBack::log_transaction(record, lsn)) return false;
+    const bool is_early =
+        (record.kind == commit::Record::kPrepare && switches_.votes_early) ||
+        (record.kind == commit::Record::kAbort && t.coordinates() && switches_.tells_aborts_early) ||
+        (record.kind == commit::Record::kCommit &&
+         (t.coordinates() ? switches_.tells_decisions_early : switches_.acknowledges_early));
+    if (is_early) *lsn = 0;
+    return true;
+  }
   Version commit(const offload::CommitRequest& request) { return committed_ = HostBack::commit(request); }
   Lsn dependency(uint32_t local_shard, Version version) const {
     if (switches_.answers_early || (switches_.reads_do_not_wait && version != committed_)) return 0;
@@ -36,8 +83,13 @@ class RigBack : public back::HostBack {
   Lsn dependency_on_all() const { return switches_.answers_early ? 0 : HostBack::dependency_on_all(); }
 
  private:
+  struct Reserved {
+    Version version = 0;
+    uint32_t uses = 0;
+  };
   const RigSwitches& switches_;
   Version committed_ = 0;
+  std::map<uint32_t, Reserved> reserved_;  // by local shard; for reuses_reserved_versions
 };
 
 class RigSink final : public log::RecoverySink {
@@ -65,6 +117,9 @@ class RigSink final : public log::RecoverySink {
   }
   bool on_session_close(ShardId shard, SessionId session) override { return state_.on_session_close(shard, session); }
   bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {
+    const bool is_decision = entry.type == log::RecordType::kPreparedCommit && entry.place == 0;
+    if (switches_.forgets_prepared && entry.type == log::RecordType::kPrepare) return true;
+    if (switches_.forgets_decisions && is_decision) return true;
     return state_.on_transaction(shard, entry);
   }
 

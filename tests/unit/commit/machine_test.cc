@@ -343,5 +343,32 @@ TEST_F(CommitMachine, LocksAreNeverReleasedByATimer) {
   EXPECT_GT(participant_.machine.counters().inquired, 100u);
 }
 
+// COMMIT 24: the operator ends what waits for a coordinator that stays away. What the coordinator says later is
+// compared, and a contradiction is counted, never carried out.
+TEST_F(CommitMachine, TheOperatorDecidesAndAContradictionIsReported) {
+  prepare(1);
+  EXPECT_EQ(participant_.machine.force({100, 1}, 1, false, now_), commit::Forced::kNotInDoubt) << "not durable yet";
+  sync(1);
+  EXPECT_EQ(participant_.machine.force({100, 9}, 1, false, now_), commit::Forced::kNotInDoubt);
+  EXPECT_EQ(participant_.machine.force({100, 1}, 1, false, now_), commit::Forced::kDone);
+  EXPECT_FALSE(participant_.machine.locks().any());
+  sync(1);
+  now_ += 1'000'000;
+  for (int i = 0; i < 100; ++i) participant_.machine.on_timer(now_);
+  wire::CommitMessage m;
+  m.type = Type::kDecision;
+  m.shard = 1;
+  m.id = {100, 1};
+  m.participants = work(1).participants;
+  participant_.machine.on_message(m, now_);
+  EXPECT_EQ(participant_.machine.counters().contradictions, 1u);
+  EXPECT_EQ(participant_.store[11], 0u) << "never overwritten";
+  m.result = Result::kConflict;
+  participant_.machine.on_message(m, now_);
+  EXPECT_EQ(participant_.machine.counters().contradictions, 1u);
+  for (int i = 0; i < 100; ++i) participant_.machine.on_timer(now_ += 1000);
+  EXPECT_EQ(participant_.machine.size(), 0u);
+}
+
 }  // namespace
 }  // namespace txnic::test

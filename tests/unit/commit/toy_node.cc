@@ -243,7 +243,8 @@ Past ToyNode::past(const TransactionId& id, ShardId shard) const {
   if (watermark != watermarks_.end() && id.sequence < watermark->second) return Past::kForgotten;
   if (!takes_prepare_ && expired_.contains({id_of(id), shard})) return Past::kForgotten;
   const auto outcome = window_.find({id_of(id), shard});
-  if (watermark == watermarks_.end() || outcome == window_.end()) return Past::kNothing;
+  if (watermark == watermarks_.end()) return Past::kNoSession;
+  if (outcome == window_.end()) return Past::kNothing;
   return outcome->second == Result::kCommitted ? Past::kCommitted : Past::kAborted;
 }
 

@@ -34,15 +34,19 @@ class FrontFixture : public ::testing::Test {
   void start(uint32_t workers = 1, uint32_t worker = 0, uint32_t shards = 1) {
     offload::FrontConfig config;
     config.worker = worker;
-    config.worker_count = workers;
-    config.shard_count = shards;
+    config.map = ShardMap::of_one_node(shards, workers, {0, wire::kBasePortDefault});
+    config.commit.transactions = 64;
+    config.commit.locks = 256;
     config.incarnation = 1;
     config.cookie_secret = {1, 2};
     limits_ = {.sessions = 8, .window = kWindow, .shards = shards / workers};
     memory_.assign(SessionTable::memory_bytes(limits_) / 64 + 1, {});
     sessions_.init(limits_, {reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * 64});
     back_ = MapBack(shards / workers);
-    front_ = std::make_unique<offload::Front<MapBack>>(config, &back_, &sessions_);
+    commit_memory_.assign(offload::Front<MapBack>::commit_memory_bytes(config) / 64 + 1, {});
+    front_ = std::make_unique<offload::Front<MapBack>>(
+        config, &back_, &sessions_,
+        MutableBytes{reinterpret_cast<std::byte*>(commit_memory_.data()), commit_memory_.size() * 64});
   }
   void SetUp() override { start(); }
 
@@ -104,7 +108,7 @@ class FrontFixture : public ::testing::Test {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  std::vector<Line> memory_;
+  std::vector<Line> memory_, commit_memory_;
   SessionTable sessions_;
   MapBack back_;
   std::unique_ptr<offload::Front<MapBack>> front_;

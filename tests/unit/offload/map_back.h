@@ -3,10 +3,12 @@
 // moves on by hand.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "offload/back.h"
 
@@ -57,6 +59,47 @@ class MapBack {
   uint32_t poll(TimeNs) { return 0; }
   bool quiet() const { return true; }
 
+  // ---- transactions over several shards. Redo: u16 table, u8 key length, u8 is_delete, u16 value length, key, value.
+  uint32_t encode_redo(std::span<const offload::Write> changes, MutableBytes room) {
+    std::string redo;
+    for (const offload::Write& w : changes) {
+      const std::array<uint16_t, 3> head{w.table, static_cast<uint16_t>(w.key_length | w.is_delete << 8),
+                                         w.value_length};
+      redo.append(reinterpret_cast<const char*>(head.data()), sizeof head);
+      redo += text(w.key, w.key_length) + text(w.value, w.value_length);
+    }
+    std::memcpy(room.data(), redo.data(), redo.size());
+    return static_cast<uint32_t>(redo.size());
+  }
+  bool set_aside(uint32_t, Bytes) {
+    aside += has_room;
+    return has_room;
+  }
+  void give_back(uint32_t, Bytes) { --aside; }
+  Version take_version(uint32_t shard) { return ++versions[shard]; }
+  void apply(uint32_t shard, Version version, Bytes redo) {
+    --aside;
+    while (!redo.empty()) {
+      const auto head = load<std::array<uint16_t, 3>>(redo.data());
+      const uint32_t key_length = head[1] & 0xff;
+      const Key key{shard, head[0], text(redo.data() + 6, key_length)};
+      if (head[1] >> 8 != 0) {
+        rows.erase(key);
+        absence = std::max(absence, version);
+      } else {
+        rows[key] = {version, text(redo.data() + 6 + key_length, head[2])};
+      }
+      redo = redo.subspan(6 + key_length + head[2]);
+    }
+  }
+  bool log_transaction(const offload::TransactionRecord& record, Lsn* lsn) {
+    if (log_full) return false;
+    records.push_back(record.kind);
+    end += 64;
+    *lsn = sync ? end : 0;
+    return true;
+  }
+
   Version durable_version(uint32_t shard) const { return durable_lsn == end ? versions[shard] : durable_versions; }
   void sync_all() {
     durable_lsn = end;
@@ -69,6 +112,9 @@ class MapBack {
   Version durable_versions = first_version(1);
   Lsn end = 0, durable_lsn = 0;
   uint64_t commits = 0, writes = 0;
+  std::vector<commit::Record> records;
+  int aside = 0;  // prepared writes whose memory is set aside
+  bool has_room = true;
   BusyReason busy = BusyReason::kNone;
   bool sync = false, log_full = false;
 
