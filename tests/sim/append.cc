@@ -24,7 +24,9 @@ std::vector<std::byte> bytes_of_list(const std::vector<uint64_t>& list) {
 
 }  // namespace
 
-// Reads all its lists in one transaction; if it appends, a second one writes them back where nothing has changed since.
+// Reads its lists, all in one transaction or one shard after the other. Then what it appends is written back where
+// nothing has changed since, with a check of what it has only read; without appends, reads of several transactions are
+// checked one shard after the other (DESIGN 4.4, trap 13).
 class Append::Use final : public Task {
  public:
   Use(Append* workload, uint64_t process, std::vector<MicroOperation> wanted)
@@ -32,59 +34,95 @@ class Append::Use final : public Task {
     for (const MicroOperation& operation : wanted_) {
       appends_ |= operation.is_append;
       if (std::none_of(reads_.begin(), reads_.end(), [&](const Read& read) { return read.key == operation.key; })) {
-        reads_.push_back({operation.key, 0, 0, false, {}});
+        reads_.push_back({operation.key, workload_.routing_.place_of(operation.key), 0, 0, false, {}});
       }
     }
+    // Those of one place stand together, so that values come back in this order.
+    std::stable_sort(reads_.begin(), reads_.end(), [this](const Read& a, const Read& b) {
+      return workload_.routing_.number(a.place) < workload_.routing_.number(b.place);
+    });
+    at_once_ = workload_.context_.random.below(2) == 0;
   }
 
   bool next(const Outcome* previous, Transaction* transaction) override {
+    transaction->parts.clear();
     if (previous == nullptr) {
       workload_.note(HistoryType::kInvoke, process_, wanted_);
+      for (Read& read : reads_) read.told_before = workload_.lists_[read.key].told;
       plan_reads(transaction);
       return true;
     }
-    if (!have_read_) {
-      if (!previous->committed()) return end(HistoryType::kFail);  // nothing was written
-      take(*previous);
-      if (!appends_) return end(HistoryType::kOk);
-      plan_writes(transaction);
-      return true;
+    if (step_ == Step::kWrite) {
+      if (previous->is_unknown) return end(HistoryType::kInfo);
+      return end(previous->committed() ? HistoryType::kOk : HistoryType::kFail);
     }
-    if (previous->is_unknown) return end(HistoryType::kInfo);
-    return end(previous->committed() ? HistoryType::kOk : HistoryType::kFail);
+    // Nothing is written yet. The answer to a second copy of a read over several shards comes without values.
+    if (!previous->committed() || previous->is_duplicate) return end(HistoryType::kFail);
+    if (step_ == Step::kRead) {
+      take(*previous);
+      if (next_ < reads_.size()) {
+        plan_reads(transaction);
+        return true;
+      }
+      see();
+      if (appends_) {
+        step_ = Step::kWrite;
+        plan_writes(transaction);
+        return true;
+      }
+      if (transactions_ == 1 || workload_.context_.options.switches.client.skips_checks) return end(HistoryType::kOk);
+      step_ = Step::kCheck;
+      next_ = 0;
+    }
+    if (next_ == reads_.size()) return end(HistoryType::kOk);
+    plan_checks(transaction);
+    return true;
   }
 
   void abandon() override { end(HistoryType::kInfo); }
 
  private:
+  enum class Step : uint8_t { kRead, kCheck, kWrite };
   struct Read {
     uint64_t key;
+    Place place;
     size_t told_before;
     Version version;
     bool present;
     std::vector<uint64_t> list;
   };
 
-  Place place() const { return workload_.routing_.place_of(reads_.front().key); }
-
+  // The next reads: of one place, or all.
   void plan_reads(Transaction* transaction) {
-    Part part{place(), {}};
-    for (Read& read : reads_) {
-      read.told_before = workload_.lists_[read.key].told;
-      part.operations.push_back({wire::Code::kGet, kLists, read.key, {}, 0, 0});
+    ++transactions_;
+    taken_ = next_;
+    const Place place = reads_[next_].place;
+    for (; next_ < reads_.size() && (at_once_ || reads_[next_].place == place); ++next_) {
+      transaction->add(reads_[next_].place, {wire::Code::kGet, kLists, reads_[next_].key, {}, 0, 0});
     }
-    transaction->parts = {std::move(part)};
+  }
+
+  void plan_checks(Transaction* transaction) {
+    const Place place = reads_[next_].place;
+    for (; next_ < reads_.size() && reads_[next_].place == place; ++next_) {
+      const Read& read = reads_[next_];
+      const uint16_t absent = read.present ? uint16_t{0} : wire::kExpectAbsent;
+      const auto flags = static_cast<uint16_t>(wire::kReadSet | absent);
+      transaction->add(place, {wire::Code::kCheck, kLists, read.key, {}, flags, read.version});
+    }
   }
 
   void take(const Outcome& outcome) {
-    have_read_ = true;
-    for (size_t i = 0; i < reads_.size(); ++i) {
-      const Value& value = outcome.values[i];
-      reads_[i].version = value.version;
-      reads_[i].present = value.present;
-      reads_[i].list = list_of(value.bytes);
+    for (const Value& value : outcome.values) {
+      Read& read = reads_[taken_++];
+      read.version = value.version;
+      read.present = value.present;
+      read.list = list_of(value.bytes);
     }
-    // What each operation sees: the list as read, and what this transaction has appended before it.
+  }
+
+  // What each operation sees: the list as read, and what this transaction has appended before it.
+  void see() {
     for (MicroOperation& operation : wanted_) {
       Read& read = *std::find_if(reads_.begin(), reads_.end(), [&](const Read& r) { return r.key == operation.key; });
       if (operation.is_append) {
@@ -97,7 +135,6 @@ class Append::Use final : public Task {
   }
 
   void plan_writes(Transaction* transaction) {
-    Part part{place(), {}};
     for (const Read& read : reads_) {
       Operation operation{wire::Code::kCheck, kLists, read.key, {}, 0, read.version};
       const uint16_t absent = read.present ? uint16_t{0} : wire::kExpectAbsent;
@@ -111,9 +148,8 @@ class Append::Use final : public Task {
         operation.flags = wire::kExpectVersion | absent;
         operation.value = bytes_of_list(list);
       }
-      part.operations.push_back(std::move(operation));
+      transaction->add(read.place, std::move(operation));
     }
-    transaction->parts = {std::move(part)};
   }
 
   bool end(HistoryType type) {
@@ -143,8 +179,12 @@ class Append::Use final : public Task {
   std::vector<MicroOperation> wanted_;
   std::vector<Read> reads_;
   std::map<uint64_t, std::vector<uint64_t>> own_;
+  Step step_ = Step::kRead;
   bool appends_ = false;
-  bool have_read_ = false;
+  bool at_once_ = false;
+  size_t next_ = 0;   // of reads_: not asked for yet
+  size_t taken_ = 0;  // of reads_: the first that waits for its value
+  uint32_t transactions_ = 0;
 };
 
 Append::Append(Context* context, const Routing* routing)
@@ -172,10 +212,13 @@ void Append::note(HistoryType type, uint64_t process, const std::vector<MicroOpe
 
 std::unique_ptr<Task> Append::begin(uint64_t process) {
   Random& random = context_.random;
-  const uint32_t first = random.below32(routing_.places()) * kListsPerPlace;
+  const uint32_t places = routing_.places();
+  const uint32_t first = random.below32(places);
+  const uint32_t over = 1 + random.below32(std::min(kPlacesMax, places));  // the lists are of so many shards
   std::vector<MicroOperation> wanted(1 + random.below(4));
   for (MicroOperation& operation : wanted) {
-    uint64_t& key = slots_[first + random.below32(kListsPerPlace)];
+    const uint32_t place = (first + random.below32(over)) % places;
+    uint64_t& key = slots_[place * kListsPerPlace + random.below32(kListsPerPlace)];
     if (lists_[key].told >= kElementsMax) fill(static_cast<uint32_t>(&key - slots_.data()));
     operation.key = key;
     operation.is_append = random.below(2) == 0;

@@ -27,6 +27,7 @@ class Append final : public Workload {
   class Use;
   static constexpr uint32_t kListsPerPlace = 3;  // in use at a time
   static constexpr uint32_t kElementsMax = 40;   // then another list takes its place
+  static constexpr uint32_t kPlacesMax = 3;      // shards that one transaction's lists are of
   static constexpr uint32_t kReadsMax = 3;       // lists in one message
 
   static constexpr uint64_t kClosing = uint64_t{1} << 40;  // above all numbers of clients' processes

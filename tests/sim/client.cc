@@ -2,7 +2,6 @@
 #include "tests/sim/client.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 namespace txnic::sim {
@@ -10,16 +9,17 @@ namespace {
 
 constexpr TimeNs kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
 
-client::MachineLimits machine_limits() {
+client::MachineLimits machine_limits(uint32_t nodes) {
   client::MachineLimits limits;
   limits.window = 16;
+  limits.nodes = nodes;
   return limits;
 }
 
 }  // namespace
 
-Client::Client(Context* context, Network* network, uint32_t place, NextTask next_task)
-    : context_(*context), network_(*network), place_(place), next_task_(std::move(next_task)) {}
+Client::Client(Context* context, Network* network, const Routing* routing, uint32_t place, NextTask next_task)
+    : context_(*context), network_(*network), routing_(*routing), place_(place), next_task_(std::move(next_task)) {}
 
 void Client::be_born(uint64_t first_process) {
   assert(!alive_);
@@ -27,12 +27,7 @@ void Client::be_born(uint64_t first_process) {
   ++life_;
   clock_offset_ = kSecond + context_.random.below(1000 * kSecond);
   context_.trace.note(context_.now(), "client", place_, life_, 0, "client %u life %u", place_, life_);
-  for (uint32_t node = 0; node < context_.options.nodes; ++node) {
-    Session& session = sessions_.emplace_back();
-    session.client = this;
-    session.node = node;
-    open(session);
-  }
+  open();
   const uint32_t count = 1 + context_.random.below32(context_.options.processes_max);
   for (uint32_t i = 0; i < count; ++i) {
     processes_.emplace_back().number = first_process + i;
@@ -48,73 +43,82 @@ void Client::die() {
     if (process.task != nullptr) process.task->abandon();
   }
   processes_.clear();
-  sessions_.clear();
   alive_ = false;
   wake_at_ = kNever;
 }
 
-void Client::open(Session& session) {
-  const client::MachineLimits limits = machine_limits();
-  session.memory.assign(client::SessionMachine::memory_bytes(limits) / sizeof(Line) + 1, Line{});
-  session.newest_sequence = 0;
+void Client::open() {
+  const client::MachineLimits limits = machine_limits(context_.options.nodes);
+  memory_.assign(client::SessionMachine::memory_bytes(limits) / sizeof(Line) + 1, Line{});
+  newest_sequence_ = 0;
   const SessionId id = context_.random.next() | 1;
-  session.machine.init(limits, {session.memory.front().bytes, session.memory.size() * sizeof(Line)}, id, &emit,
-                       &session);
-  session.machine.open(clock());
+  machine_ = {};
+  machine_.init(limits, {memory_.front().bytes, memory_.size() * sizeof(Line)}, id, &emit, this);
+  machine_.use_map(&routing_.map(), context_.options.nodes, clock());
+  machine_.open(clock());
+}
+
+void Client::close_session() {
+  if (machine_.state() != client::MachineState::kOpen) return;
+  ++context_.statistics.session_closes;
+  context_.trace.note(context_.now(), "close", place_, life_, machine_.outstanding(),
+                      "client %u life %u closes, %u under way", place_, life_, machine_.outstanding());
+  machine_.close(clock());
+  plan_next_wake();
 }
 
 // ---- messages -------------------------------------------------------------------------------------------------------
 
-void Client::emit(void* context, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
-  Session& session = *static_cast<Session*>(context);
-  Client& client = *session.client;
+void Client::emit(void* context, const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) {
+  Client& client = *static_cast<Client*>(context);
   std::vector<std::byte> bytes(message, message + length);
   wire::Header header = wire::read_header(message);
   if (client.context_.options.switches.client.renumbers_copies &&
       header.type == static_cast<uint8_t>(wire::Type::kExecute)) {
-    if (header.sequence <= session.newest_sequence) {  // a further copy
+    if (header.sequence <= client.newest_sequence_) {  // a further copy
       header.sequence += 5;
       wire::write_header(bytes.data(), header);
     } else {
-      session.newest_sequence = header.sequence;
+      client.newest_sequence_ = header.sequence;
     }
   }
   client.network_.send({.bytes = std::move(bytes),
                         .client = client.place_,
                         .life = client.life_,
-                        .node = session.node,
+                        .node = client.machine_.node_base(node).address - kNodeAddress,
                         .worker = worker,
                         .to_node = true});
 }
 
 void Client::on_message(const Message& message) {
   if (!alive_ || message.life != life_) return;
-  Session& session = sessions_[message.node];
   std::vector<std::byte> bytes = message.bytes;
   if (context_.options.switches.client.accepts_stale_aborts && bytes.size() >= wire::kHeaderBytes) {
     wire::Header header = wire::read_header(bytes.data());
-    header.stamp = header.type == static_cast<uint8_t>(wire::Type::kExecuted) ? session.machine.stamp() : header.stamp;
+    uint32_t node = 0;
+    while (machine_.node_base(node).address != kNodeAddress + message.node) ++node;
+    header.stamp = header.type == static_cast<uint8_t>(wire::Type::kExecuted) ? machine_.stamp(node) : header.stamp;
     wire::write_header(bytes.data(), header);
   }
-  handle(session, session.machine.on_message(clock(), bytes.data(), static_cast<uint32_t>(bytes.size())));
-  drain(session);
+  handle(machine_.on_message(clock(), bytes.data(), static_cast<uint32_t>(bytes.size())));
+  drain();
   plan_next_wake();
 }
 
-void Client::drain(Session& session) {
+void Client::drain() {
   for (;;) {
-    const client::Event event = session.machine.poll(clock());
+    const client::Event event = machine_.poll(clock());
     if (event.kind == client::EventKind::kNone) break;
-    handle(session, event);
+    handle(event);
   }
   // Refused for good and settled: another session id.
-  if (session.machine.state() == client::MachineState::kClosed && session.machine.outstanding() == 0) open(session);
+  if (machine_.state() == client::MachineState::kClosed && machine_.outstanding() == 0) open();
 }
 
 void Client::wake() {
   wake_at_ = kNever;
   if (!alive_) return;
-  for (Session& session : sessions_) drain(session);
+  drain();
   for (uint32_t i = 0; i < processes_.size(); ++i) {
     if (processes_[i].act_at <= context_.now()) act(i);
   }
@@ -124,10 +128,8 @@ void Client::wake() {
 void Client::plan_next_wake() {
   TimeNs at = kNever;
   for (const Process& process : processes_) at = std::min(at, process.act_at);
-  for (const Session& session : sessions_) {
-    const TimeNs due = session.machine.next_poll();
-    if (due != kNever) at = std::min(at, context_.now() + (due > clock() ? due - clock() : 1));
-  }
+  const TimeNs due = machine_.next_poll();
+  if (due != kNever) at = std::min(at, context_.now() + (due > clock() ? due - clock() : 1));
   if (at >= wake_at_) return;
   wake_at_ = at;
   context_.queue.plan(at, EventKind::kWakeClient, place_);
@@ -171,33 +173,41 @@ void Client::advance(Process& process, const Outcome* outcome) {
 
 bool Client::submit(uint32_t index) {
   Process& process = processes_[index];
-  assert(process.transaction.parts.size() == 1 && "several participants arrive with two-phase commit");
-  const Part& part = process.transaction.parts.front();
-  client::SessionMachine& machine = sessions_[part.place.node].machine;
-  client::Slot* const slot = machine.acquire();
+  const Transaction& transaction = process.transaction;
+  client::Slot* const slot = machine_.acquire();
   if (slot == nullptr) return false;
   slot->user = index;
   wire::ExecuteBuilder builder(slot->buffer());
-  for (const Operation& operation : part.operations) {
-    const Bytes key = std::as_bytes(std::span(&operation.key, 1));
-    const bool fits = builder.add_operation(operation.code, operation.table, key, operation.value, operation.flags,
-                                            operation.expected);
-    assert(fits && "a workload's transaction fits a message");
-    (void)fits;
+  for (const Part& part : transaction.parts) {
+    for (const Operation& operation : part.operations) {
+      const Bytes key = std::as_bytes(std::span(&operation.key, 1));
+      const bool fits = builder.add_operation(operation.code, operation.table, key, operation.value, operation.flags,
+                                              operation.expected);
+      assert(fits && "a workload's transaction fits a message");
+      (void)fits;
+    }
   }
   // Most wait as long as it takes; some give up, and then do not know.
   const bool has_deadline = context_.random.below(5) == 0;
   const TimeNs deadline = has_deadline ? clock() + context_.random.between(10 * kMs, 2 * kSecond) : 0;
   process.is_wanted = false;
   process.under_way = true;
-  context_.trace.note(context_.now(), "submit", process.number, part.place.node, slot->sequence,
-                      "process %lu: node %u shard %u, %zu operations, sequence %lu", process.number, part.place.node,
-                      part.place.shard, part.operations.size(), slot->sequence);
-  machine.submit(slot, builder, part.place.shard, deadline, clock());
+  const Place first = transaction.parts.front().place;
+  context_.trace.note(context_.now(), "submit", process.number, first.node, slot->sequence,
+                      "process %lu: node %u shard %u and %zu more places, %zu operations, sequence %lu", process.number,
+                      first.node, first.shard, transaction.parts.size() - 1, transaction.operations(), slot->sequence);
+  if (transaction.parts.size() == 1) {
+    machine_.submit(slot, builder, static_cast<ShardId>(routing_.number(first)), deadline, clock());
+    return true;
+  }
+  ++context_.statistics.over_several;
+  const bool fits = machine_.submit_split(slot, builder, deadline, clock());
+  assert(fits && "a workload's transaction has few enough participants");
+  (void)fits;
   return true;
 }
 
-void Client::handle(Session& session, const client::Event& event) {
+void Client::handle(const client::Event& event) {
   if (event.kind != client::EventKind::kSettled) return;
   Process& process = processes_[event.slot->user];
   assert(process.under_way && process.task != nullptr);
@@ -206,7 +216,7 @@ void Client::handle(Session& session, const client::Event& event) {
   context_.trace.note(context_.now(), "outcome", process.number, static_cast<uint64_t>(event.result),
                       event.commit_version, "process %lu: %s%s%s detail %u", process.number, name(event.result),
                       outcome.is_duplicate ? " (duplicate)" : "", outcome.is_unknown ? " (unknown)" : "", event.detail);
-  session.machine.release(event.slot);
+  machine_.release(event.slot);
   process.under_way = false;
   advance(process, &outcome);
 }
@@ -217,7 +227,9 @@ Outcome Client::outcome_of(const client::Event& event) {
   if (event.result != Result::kCommitted) {
     // What the window does not record is no outcome: in a network that doubles messages, another copy of a request that
     // was refused may still be executed.
-    const bool may_have_run = !is_recorded(event.result) && !event.slot->read_only && event.slot->sends != 0;
+    outcome.is_decided =
+        is_recorded(event.result) || (event.reply_flags & wire::kReplyFlagDecided) != 0;
+    const bool may_have_run = !outcome.is_decided && !event.slot->read_only && event.slot->sends != 0;
     outcome.is_unknown = event.result == Result::kUnknownOutcome || may_have_run;
     const bool is_our_fault = event.result == Result::kWrongShard || event.result == Result::kUnknownTable ||
                               event.result == Result::kCrossShard || event.result == Result::kBadRequest ||
@@ -227,14 +239,10 @@ Outcome Client::outcome_of(const client::Event& event) {
   }
   outcome.is_duplicate = (event.reply_flags & wire::kReplyFlagDuplicate) != 0;
   if (outcome.is_duplicate) return outcome;
-  std::array<wire::Value, limits::kOperationsMax> values;
-  Version version = 0;
-  if (wire::parse_values(event.message, event.header, &version, values.data()) != wire::ParseError::kNone) {
-    context_.fail("an answer's values do not parse");
-    return outcome;
-  }
-  for (uint32_t i = 0; i < event.header.operation_count; ++i) {
-    const wire::Value& value = values[i];
+  client::Values values;
+  machine_.read_values(event, &values);
+  for (uint32_t i = 0; i < values.count; ++i) {
+    const wire::Value& value = values.values[i];
     outcome.values.push_back({value.version, value.present, value.operation, {value.data, value.data + value.length}});
   }
   return outcome;
@@ -246,7 +254,7 @@ void Client::count(const Outcome& outcome) {
     ++statistics.committed;
   } else if (outcome.is_unknown) {
     ++statistics.unknown;
-  } else if (is_recorded(outcome.result)) {
+  } else if (outcome.is_decided) {
     ++statistics.aborted;
   } else {
     ++statistics.refused;
@@ -264,10 +272,8 @@ std::string Client::describe() const {
   std::string text;
   for (const Process& process : processes_) {
     if (process.task == nullptr) continue;
-    const uint32_t node = process.transaction.parts.front().place.node;
-    text += " process " + std::to_string(process.number) + (process.under_way ? " waits for" : " wants to send to") +
-            " node " + std::to_string(node) + " (session state " +
-            std::to_string(static_cast<int>(sessions_[node].machine.state())) + ")";
+    text += " process " + std::to_string(process.number) + (process.under_way ? " waits" : " wants to send") +
+            " (session state " + std::to_string(static_cast<int>(machine_.state())) + ")";
   }
   return text;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client of the simulation: one production protocol machine (txn/client) for each node, and a few processes that run
-// tasks through them, each with one transaction under way.
+// A client of the simulation: one production protocol machine (txn/client) for all nodes, and a few processes that run
+// tasks through it, each with one transaction under way.
 #pragma once
 
-#include <deque>
 #include <functional>
 
 #include "tests/sim/network.h"
+#include "tests/sim/routing.h"
 #include "tests/sim/task.h"
 #include "txn/client/machine.h"
 
@@ -17,7 +17,7 @@ class Client {
   // What a process does when it is free; null: it waits to be asked again.
   using NextTask = std::function<std::unique_ptr<Task>(uint64_t process)>;
 
-  Client(Context* context, Network* network, uint32_t place, NextTask next_task);
+  Client(Context* context, Network* network, const Routing* routing, uint32_t place, NextTask next_task);
 
   // A new client takes this place: new address, new sessions, new processes.
   void be_born(uint64_t first_process);
@@ -29,6 +29,8 @@ class Client {
   void on_message(const Message& message);
   void wake();
   bool is_awaited(TimeNs at) const { return at == wake_at_; }
+  // Closes the session, whatever is under way; another one is opened when that is over.
+  void close_session();
   void jump_clock(TimeNs forward) { clock_offset_ += forward; }
   // Processes without a task ask for one soon.
   void stir();
@@ -43,13 +45,6 @@ class Client {
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  struct Session {  // with one node
-    Client* client = nullptr;
-    uint32_t node = 0;
-    client::SessionMachine machine;
-    std::vector<Line> memory;
-    Sequence newest_sequence = 0;  // sent so far; for ClientSwitches
-  };
   struct Process {
     uint64_t number = 0;
     std::unique_ptr<Task> task;
@@ -59,28 +54,31 @@ class Client {
     TimeNs act_at = kNever;  // simulated time
   };
 
-  void open(Session& session);
-  void drain(Session& session);
-  void handle(Session& session, const client::Event& event);
+  void open();
+  void drain();
+  void handle(const client::Event& event);
   void act(uint32_t index);
   void advance(Process& process, const Outcome* outcome);
   bool submit(uint32_t index);
   void count(const Outcome& outcome);
   Outcome outcome_of(const client::Event& event);
-  static void emit(void* session, const std::byte* message, uint32_t length, uint32_t node, uint32_t worker);
+  static void emit(void* client, const std::byte* message, uint32_t length, uint32_t node, uint32_t worker);
   void plan_next_wake();
   TimeNs clock() const { return context_.now() + clock_offset_; }
   TimeNs think();
 
   Context& context_;
   Network& network_;
+  const Routing& routing_;
   const uint32_t place_;
   const NextTask next_task_;
   bool alive_ = false;
   uint32_t life_ = 0;
   TimeNs clock_offset_ = 0;
   TimeNs wake_at_ = kNever;
-  std::deque<Session> sessions_;
+  client::SessionMachine machine_;
+  std::vector<Line> memory_;
+  Sequence newest_sequence_ = 0;  // sent so far; for ClientSwitches
   std::vector<Process> processes_;
 };
 

@@ -13,11 +13,15 @@ namespace txnic::sim {
 
 // Plain numbers only: they go through a pipe.
 struct Statistics {
+  uint64_t over_several = 0;  // transactions submitted over several shards
   uint64_t committed = 0, aborted = 0, unknown = 0, refused = 0;  // transactions, as clients were told
-  uint64_t messages = 0, dropped = 0, duplicated = 0, late = 0, corrupted = 0;
+  uint64_t messages = 0, between_nodes = 0, dropped = 0, duplicated = 0, late = 0, corrupted = 0;
   uint64_t crashes = 0, restarts = 0, recoveries = 0, failed_starts = 0;
   uint64_t recovered_records = 0, torn_tails = 0, sectors_lost = 0, checkpoints = 0;
-  uint64_t sync_errors = 0, slow_disks = 0, full_disks = 0, clock_jumps = 0, partitions = 0, client_deaths = 0;
+  uint64_t sync_errors = 0, slow_disks = 0, full_disks = 0, clock_jumps = 0, partitions = 0, client_deaths = 0,
+           session_closes = 0;
+  // Over several shards, of nodes: prepared; recovered in doubt; asked for a vote; asked about; promised never to.
+  uint64_t prepared = 0, in_doubt = 0, asked = 0, inquired = 0, promises = 0, contradictions = 0;
   uint64_t duplicates_answered = 0, compared_recoveries = 0;
   uint64_t simulated_ns = 0, events = 0, trace_hash = 0;
 

@@ -27,6 +27,7 @@ constexpr Field kFields[] = {
     {"clock_jump", &FaultRates::clock_jump, 2},
     {"partition", &FaultRates::partition, 2},
     {"client_death", &FaultRates::client_death, 2},
+    {"session_close", &FaultRates::session_close, 6},
     {"checkpoint", &FaultRates::checkpoint, 20},
 };
 

@@ -25,8 +25,9 @@ struct FaultRates {
   double sync_error = 0;   // the node must stop; then it is started again
   double full_disk = 0;    // nothing can be made for up to 2 s
   double clock_jump = 0;   // a node's or client's clock goes forward, rarely by minutes
-  double partition = 0;    // a client and a node, one way or both, for up to 4 s
+  double partition = 0;    // a client and a node, or two nodes, one way or both, for up to 4 s
   double client_death = 0;
+  double session_close = 0;  // a client closes its session, whatever is under way, and opens another one
   double checkpoint = 0;  // no fault, but on the same dice
 
   // Between messages nothing is ever lost here: for the time before and after the faults.

@@ -35,6 +35,11 @@ void Faults::throw_for_node(Node& node, uint32_t index) {
     ++context_.statistics.sync_errors;
     node.fail_syncs();
   }
+  for (uint32_t other = 0; other < nodes_.size(); ++other) {
+    if (other == index || !falls(rates.partition)) continue;
+    const uint64_t ways = context_.random.below(3);
+    begin({Kind::kPartition, false, index, network_.peer_of(other), ways != 1, ways != 2}, 4 * kSecond);
+  }
   if (falls(rates.clock_jump)) node.jump_clock(jump());
   if (falls(rates.checkpoint) && node.up()) node.begin_checkpoint();
 }
@@ -47,6 +52,7 @@ void Faults::throw_for_client(Client& client, uint32_t index) {
     begin({Kind::kPartition, false, node, index, ways != 1, ways != 2}, 4 * kSecond);
   }
   if (falls(rates.clock_jump) && client.alive()) client.jump_clock(jump());
+  if (falls(rates.session_close) && client.alive()) client.close_session();
   if (falls(rates.client_death) && client.alive()) {
     client.die();
     context_.queue.plan(context_.now() + context_.random.below(2 * kSecond), EventKind::kNewClient, index);

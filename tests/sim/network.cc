@@ -21,11 +21,18 @@ void Network::send(Message message) {
   ++context_.statistics.messages;
   Random& random = context_.random;
   const FaultRates& rates = context_.rates;
-  const Cut& cut = cut_of(message.client, message.node);
-  if ((message.to_node ? cut.to_node : cut.to_client) != 0 || random.chance(rates.drop)) {
+  bool is_cut = false;
+  if (message.sender != kClientSends) {
+    ++context_.statistics.between_nodes;
+    is_cut = cut_of(peer_of(message.sender), message.node).to_node != 0 ||
+             cut_of(peer_of(message.node), message.sender).to_client != 0;
+  } else {
+    const Cut& cut = cut_of(message.client, message.node);
+    is_cut = (message.to_node ? cut.to_node : cut.to_client) != 0;
+  }
+  if (is_cut || random.chance(rates.drop)) {
     ++context_.statistics.dropped;
-    context_.trace.note(context_.now(), "drop", message.client, message.node, message.to_node, "client %u %s node %u",
-                        message.client, message.to_node ? "->" : "<-", message.node);
+    note("drop", message);
     return;
   }
   plan(message, random.between(kDelayLeast, random.chance(rates.reorder) ? kReorderMost : kDelayMost));
@@ -74,10 +81,16 @@ bool Network::receive(uint64_t number, Message* message) {
   *message = std::move(under_way_[number]);
   free_.push_back(number);
   if (!message->is_damaged || checksum_of(message->bytes) == message->checksum) return true;
-  context_.trace.note(context_.now(), "damaged", message->client, message->node, message->to_node,
-                      "client %u %s node %u: wrong checksum", message->client, message->to_node ? "->" : "<-",
-                      message->node);
+  note("damaged", *message);
   return false;
+}
+
+void Network::note(const char* what, const Message& message) {
+  const bool is_between = message.sender != kClientSends;
+  context_.trace.note(context_.now(), what, is_between ? message.sender : message.client, message.node,
+                      message.to_node, "%s %u %s node %u, %zu bytes", is_between ? "node" : "client",
+                      is_between ? message.sender : message.client, message.to_node ? "->" : "<-", message.node,
+                      message.bytes.size());
 }
 
 void Network::cut(uint32_t client, uint32_t node, bool to_node, bool to_client) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The network between clients and nodes: it drops, doubles, delays, damages, and is cut one way or both.
+// The network between clients and nodes, and between nodes: it drops, doubles, delays, damages, and is cut one way or
+// both.
 #pragma once
 
 #include <vector>
@@ -8,12 +9,15 @@
 
 namespace txnic::sim {
 
+inline constexpr uint32_t kClientSends = ~uint32_t{0};
+
 struct Message {
   std::vector<std::byte> bytes;
   uint32_t client = 0;
   uint32_t life = 0;  // of the client: a new one in the same place does not get the old one's messages
   uint32_t node = 0;
   uint32_t worker = 0;  // to a node: whose port
+  uint32_t sender = kClientSends;  // the node that sends it to another one
   bool to_node = false;
   bool is_damaged = false;
   uint16_t checksum = 0;  // of the bytes before the damage
@@ -22,7 +26,8 @@ struct Message {
 class Network {
  public:
   explicit Network(Context* context)
-      : context_(*context), cuts_(size_t{context->options.nodes} * context->options.clients) {}
+      : context_(*context),
+        cuts_(size_t{context->options.nodes} * (context->options.clients + context->options.nodes)) {}
 
   void send(Message message);
 
@@ -30,8 +35,13 @@ class Network {
   bool receive(uint64_t number, Message* message);
 
   // Cuts may lie over each other, so they are counted.
+  // To the trace.
+  void note(const char* what, const Message& message);
+
+  // `client`: or another node, as peer_of() names it.
   void cut(uint32_t client, uint32_t node, bool to_node, bool to_client);
   void mend(uint32_t client, uint32_t node, bool to_node, bool to_client);
+  uint32_t peer_of(uint32_t node) const { return context_.options.clients + node; }
 
  private:
   struct Cut {

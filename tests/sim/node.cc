@@ -14,8 +14,10 @@ constexpr TimeNs kNever = ~TimeNs{0};
 constexpr TimeNs kWriteLeast = 100 * kUs, kWriteMost = 4 * kMs;  // one write with its sync
 constexpr TimeNs kTickLeast = 5 * kMs, kTickMost = 15 * kMs;     // nothing to do: marks, expiry, the keeper
 
-test::RigConfig rig_config(const Context& context, uint32_t index) {
+test::RigConfig rig_config(const Context& context, const Routing& routing, uint32_t index) {
   test::RigConfig config;
+  config.map = &routing.map();
+  config.place = index;
   config.shards = context.options.shards;
   config.sessions = 128;
   config.window = 16;
@@ -31,19 +33,25 @@ test::RigConfig rig_config(const Context& context, uint32_t index) {
 
 }  // namespace
 
-Node::Node(Context* context, Network* network, uint32_t index)
+Node::Node(Context* context, Network* network, const Routing* routing, uint32_t index)
     : context_(*context),
       network_(*network),
       index_(index),
       disk_(context->random.next()),
-      rig_(rig_config(*context, index), &disk_, [this](Endpoint to, std::vector<std::byte> bytes) {
-        context_.trace.fold_bytes(bytes);
-        network_.send({.bytes = std::move(bytes),
-                       .client = client_of(to),
-                       .life = life_of(to),
-                       .node = index_,
-                       .to_node = false});
-      }) {
+      rig_(
+          rig_config(*context, *routing, index), &disk_,
+          [this](Endpoint to, std::vector<std::byte> bytes) {
+            context_.trace.fold_bytes(bytes);
+            network_.send({.bytes = std::move(bytes),
+                           .client = client_of(to),
+                           .life = life_of(to),
+                           .node = index_,
+                           .to_node = false});
+          },
+          [this](uint32_t node, ShardId, std::vector<std::byte> bytes) {
+            context_.trace.fold_bytes(bytes);
+            network_.send({.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true});
+          }) {
   disk_.set_clock(context->queue.clock(), kWriteLeast, kWriteMost);
   disk_.set_lies(context->options.switches.disk);
 }
@@ -70,6 +78,7 @@ bool Node::try_start() {
   if (ok) {
     ++context_.statistics.restarts;
     if (rig_.report().records != 0) ++context_.statistics.recoveries;
+    context_.statistics.in_doubt += rig_.undecided();
     context_.statistics.recovered_records += rig_.report().records;
     if (!rig_.report().torn_tail.empty()) ++context_.statistics.torn_tails;
     if (disk_.dead()) crash(true);
@@ -109,6 +118,13 @@ void Node::take_figures() {
   if (!up()) return;
   context_.statistics.duplicates_answered += rig_.counters().duplicates;
   context_.statistics.checkpoints += rig_.checkpoints();
+  const commit::MachineCounters counters = rig_.commit_counters();
+  context_.statistics.prepared += counters.prepared;
+  context_.statistics.asked += counters.asked;
+  context_.statistics.inquired += counters.inquired;
+  context_.statistics.promises += counters.promises;
+  context_.statistics.contradictions += counters.contradictions;
+  if (counters.contradictions != 0) context_.fail("a node was told a decision that contradicts what it has logged");
 }
 
 void Node::plan_start(TimeNs delay) {
@@ -141,7 +157,10 @@ void Node::restart_and_compare() {
 
 void Node::on_message(Message message) {
   if (!up()) return;
-  rig_.deliver(message.worker, endpoint_of(message.client, message.life), std::move(message.bytes));
+  const Endpoint from = message.sender != kClientSends
+                            ? Endpoint{kNodeAddress + message.sender, wire::kBasePortDefault}
+                            : endpoint_of(message.client, message.life);
+  rig_.deliver(message.worker, from, std::move(message.bytes));
   plan_wake(context_.random.between(kUs, 20 * kUs));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tests/sim/network.h"
+#include "tests/sim/routing.h"
 #include "tests/support/test_disk.h"
 #include "tests/unit/back/node_rig.h"
 
@@ -11,7 +12,7 @@ namespace txnic::sim {
 
 class Node {
  public:
-  Node(Context* context, Network* network, uint32_t index);
+  Node(Context* context, Network* network, const Routing* routing, uint32_t index);
 
   // Recovers from its disk and serves. On failure it is planned again, or it is a violation.
   void start();
@@ -36,8 +37,11 @@ class Node {
   void take_figures();  // before it goes, so that nothing is counted twice
   // Recovers the same disk twice and compares; then it is up.
   void restart_and_compare();
-  // After faults and load: nothing waits for the disk, no answer is held.
-  bool is_quiet() const { return up() && rig_.held() == 0 && !rig_.has_messages() && !rig_.has_records(); }
+  // After faults and load: nothing waits for the disk, no answer is held, nothing is prepared or locked.
+  bool is_quiet() const {
+    return up() && rig_.held() == 0 && !rig_.has_messages() && !rig_.has_records() && rig_.undecided() == 0 &&
+           rig_.locks() == 0;
+  }
   std::vector<test::NodeRig::Row> rows() const { return rig_.rows(); }
 
  private:

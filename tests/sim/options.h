@@ -13,6 +13,7 @@ namespace txnic::sim {
 // The other side's broken rules, beside test::RigSwitches (a node's) and test::TestDisk::Lies (a disk's).
 struct ClientSwitches {
   bool renumbers_copies = false;      // a further copy of a request gets another sequence
+  bool skips_checks = false;          // trap 13: reads of several transactions are not validated after the last one
   bool accepts_stale_aborts = false;  // COMMIT 8: an abort of an older stamp than the newest is believed
 };
 

@@ -52,6 +52,10 @@ void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const St
   std::printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu64 " violations\n", seeds, first, violations);
   std::printf("  transactions  %" PRIu64 " committed, %" PRIu64 " aborted, %" PRIu64 " unknown, %" PRIu64 " refused\n",
               s.committed, s.aborted, s.unknown, s.refused);
+  std::printf("  over several  %" PRIu64 " sent, %" PRIu64 " times prepared, %" PRIu64
+              " in doubt after a restart, %" PRIu64 " votes asked for, %" PRIu64 " inquiries, %" PRIu64
+              " promises, %" PRIu64 " messages between nodes\n",
+              s.over_several, s.prepared, s.in_doubt, s.asked, s.inquired, s.promises, s.between_nodes);
   std::printf("  nodes         %" PRIu64 " crashes, %" PRIu64 " starts (%" PRIu64 " recoveries of %" PRIu64
               " records, %" PRIu64 " torn tails, %" PRIu64 " failed starts), %" PRIu64 " compared twice\n",
               s.crashes, s.restarts, s.recoveries, s.recovered_records, s.torn_tails, s.failed_starts,
@@ -62,8 +66,9 @@ void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const St
   std::printf("  network       %" PRIu64 " messages, %" PRIu64 " dropped, %" PRIu64 " doubled, %" PRIu64
               " late, %" PRIu64 " damaged, %" PRIu64 " partitions\n",
               s.messages, s.dropped, s.duplicated, s.late, s.corrupted, s.partitions);
-  std::printf("  clients       %" PRIu64 " deaths, %" PRIu64 " duplicates answered, %" PRIu64 " clock jumps\n",
-              s.client_deaths, s.duplicates_answered, s.clock_jumps);
+  std::printf("  clients       %" PRIu64 " deaths, %" PRIu64 " sessions closed, %" PRIu64
+              " duplicates answered, %" PRIu64 " clock jumps\n",
+              s.client_deaths, s.session_closes, s.duplicates_answered, s.clock_jumps);
   std::printf("  time          %.0f s simulated in %.1f s: %.0f times real time (%.1f s of CPU: %.0f times a CPU)\n",
               simulated, real_seconds, real_seconds > 0 ? simulated / real_seconds : 0, cpu,
               cpu > 0 ? simulated / cpu : 0);

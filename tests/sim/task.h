@@ -28,9 +28,20 @@ struct Part {
   std::vector<Operation> operations;
 };
 
-// One transaction. Clients send those of one part today; several parts will be one two-phase commit.
+// One transaction; several parts are one two-phase commit. Values come back in the order of parts and operations.
 struct Transaction {
   std::vector<Part> parts;
+  void add(Place place, Operation operation) {
+    for (Part& part : parts) {
+      if (part.place == place) return part.operations.push_back(std::move(operation));
+    }
+    parts.push_back({place, {std::move(operation)}});
+  }
+  size_t operations() const {
+    size_t count = 0;
+    for (const Part& part : parts) count += part.operations.size();
+    return count;
+  }
 };
 
 struct Value {
@@ -43,6 +54,7 @@ struct Value {
 struct Outcome {
   Result result = Result::kCommitted;
   bool is_unknown = false;    // it may or may not have been executed
+  bool is_decided = false;    // an abort that stays one
   bool is_duplicate = false;  // committed; the values are not told again
   std::vector<Value> values;
   bool committed() const { return result == Result::kCommitted; }

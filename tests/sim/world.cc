@@ -44,9 +44,10 @@ World::World(const Options& options)
   for (const auto& workload : workloads_) {
     for (auto& task : workload->setup()) tasks_.push_back(std::move(task));
   }
-  for (uint32_t i = 0; i < options.nodes; ++i) nodes_.emplace_back(&context_, &network_, i);
+  for (uint32_t i = 0; i < options.nodes; ++i) nodes_.emplace_back(&context_, &network_, &routing_, i);
   for (uint32_t i = 0; i < options.clients; ++i) {
-    clients_.emplace_back(&context_, &network_, i, [this, i](uint64_t process) { return next_task(i, process); });
+    clients_.emplace_back(&context_, &network_, &routing_, i,
+                          [this, i](uint64_t process) { return next_task(i, process); });
   }
 }
 
@@ -102,9 +103,7 @@ void World::deliver(const Event& event) {
   Message message;
   if (!network_.receive(event.detail, &message)) return;
   context_.trace.fold_bytes(message.bytes);
-  context_.trace.note(context_.now(), "deliver", message.client, message.node, message.to_node,
-                      "client %u %s node %u, %zu bytes", message.client, message.to_node ? "->" : "<-", message.node,
-                      message.bytes.size());
+  network_.note("deliver", message);
   if (message.to_node) {
     const uint32_t node = message.node;
     nodes_[node].on_message(std::move(message));
