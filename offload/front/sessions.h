@@ -173,6 +173,7 @@ void Front<B>::reply_opened(Request& request, wire::Header header) {
   body.durability = static_cast<uint8_t>(config_.durability);
   header.type = static_cast<uint8_t>(wire::Type::kOpened);
   header.length = wire::kOpenedBytes;
+  header.map_epoch = config_.map.epoch;
   header.detail = 0;
   wire::write_header(request.message, header);
   store(request.message + wire::kHeaderBytes, body);
