@@ -279,6 +279,7 @@ std::string hash_of(const Options& o) {
 
 // What does not go together, and defaults that depend on other options.
 bool complete(Options* o, std::string* error) {
+  o->load.node = o->node;
   if (o->rate > 0 && !o->has_window) o->load.window = 4096;
   if (o->load.sessions > o->load.window) {
     o->notes.push_back("only " + std::to_string(o->load.window) + " of " + std::to_string(o->load.sessions) +

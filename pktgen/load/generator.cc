@@ -42,6 +42,7 @@ void Generator::on_event(uint32_t session, const client::Event& event) {
     on_settled(session, event);
     return;
   }
+  if (event.kind == client::EventKind::kMapped) map_error_ = sessions_.use_map(event, now_);
   if (event.kind == client::EventKind::kOpened) {
     opening_why_.clear();
     retry_waiting(session, ~0u);

@@ -27,6 +27,7 @@ struct LoadSettings {
   TimeNs give_up_ns = 60 * kSecondNs;
   Idle idle = Idle::kPoll;
   uint64_t seed = 1;
+  Endpoint node;                 // the first node
 };
 
 struct PhaseLimits {
@@ -106,6 +107,7 @@ class Generator {
   TimeNs measuring_since_ns_ = 0;
   TimeNs last_answer_ns_ = 0;
   std::string opening_why_;
+  std::string map_error_;
 
   // Flows. An index is in at most one of these lists.
   std::vector<FlowRow> flows_;

@@ -31,7 +31,7 @@ Generator::Generator(const LoadSettings& settings, Transport& transport, Live& l
     : settings_(settings),
       transport_(transport),
       live_(live),
-      sessions_(transport, sessions_for(settings), session_window(settings)),
+      sessions_(transport, sessions_for(settings), session_window(settings), settings.node),
       waiting_(sessions_.count()) {}
 
 PhaseEnd Generator::open(std::string* why) {
@@ -42,6 +42,10 @@ PhaseEnd Generator::open(std::string* why) {
   sessions_.open_all(now_);
   while (!sessions_.all_open()) {
     step();
+    if (!map_error_.empty()) {
+      *why = map_error_;
+      return PhaseEnd::kRefused;
+    }
     const bool stopped = live_.stop_requests.load(std::memory_order_relaxed) != 0;
     bool closed = false;
     for (uint32_t i = 0; i < sessions_.count(); ++i) closed |= sessions_[i].state() == client::MachineState::kClosed;

@@ -26,6 +26,14 @@ uint32_t PortTransport::receive(std::span<Received> out) {
   return count;
 }
 
+bool PortTransport::reach(uint32_t node, Endpoint base) {
+  if (node == 0) return true;  // the peer of the port's options
+  const uint32_t peer = node < kNodesMax ? port_.add_peer(base) : limits::kNodesMax;
+  if (peer == limits::kNodesMax) return false;
+  peers_[node] = peer;
+  return true;
+}
+
 void PortTransport::wait(TimeNs limit_ns) {
   const timespec nap{0, static_cast<long>(std::min(limit_ns, kNapNs))};
   nanosleep(&nap, nullptr);

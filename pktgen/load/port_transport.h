@@ -12,9 +12,10 @@ class PortTransport final : public Transport {
  public:
   explicit PortTransport(dataplane::Transport& port) : port_(port), home_(port.queue(0)) {}
 
-  void send(const std::byte* message, uint32_t length, uint32_t worker) override {
-    home_.send(message, length, 0, worker);
+  void send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) override {
+    home_.send(message, length, 0, worker, peers_[node]);
   }
+  bool reach(uint32_t node, Endpoint base) override;
   void flush() override { home_.flush(); }
   bool can_send() override { return home_.can_send(); }
   uint32_t receive(std::span<Received> out) override;
@@ -25,6 +26,7 @@ class PortTransport final : public Transport {
   dataplane::Transport& port_;
   dataplane::TransportQueue& home_;
   uint32_t next_other_ = 1;
+  std::array<uint32_t, kNodesMax> peers_{};  // of each node
 };
 
 }  // namespace txnic::pktgen

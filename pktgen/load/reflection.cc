@@ -20,16 +20,16 @@ wire::OpenedBody opened_body() {
 
 }  // namespace
 
-void ReflectingTransport::send(const std::byte* message, uint32_t length, uint32_t worker) {
+void ReflectingTransport::send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) {
   if (peer_ == Peer::kRaw) {
-    inner_.send(message, length, worker);
+    inner_.send(message, length, node, worker);
     return;
   }
   // An echo returns as it was but for its type, so the real type travels in a field that ECHO does not use.
   std::memcpy(copy_.data(), message, length);
   copy_[offsetof(wire::Header, detail)] = message[offsetof(wire::Header, type)];
   copy_[offsetof(wire::Header, type)] = static_cast<std::byte>(wire::Type::kEcho);
-  inner_.send(copy_.data(), length, worker);
+  inner_.send(copy_.data(), length, node, worker);
 }
 
 // False: not one of our requests; the protocol machine counts it as it is. Only the fields that differ are written,

@@ -17,7 +17,7 @@ class ReflectingTransport final : public Transport {
   enum class Peer : uint8_t { kEcho, kRaw };
   ReflectingTransport(Transport& inner, Peer peer) : inner_(inner), peer_(peer) {}
 
-  void send(const std::byte* message, uint32_t length, uint32_t worker) override;
+  void send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) override;
   void flush() override { inner_.flush(); }
   bool can_send() override { return inner_.can_send(); }
   uint32_t receive(std::span<Received> out) override;

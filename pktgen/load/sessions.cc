@@ -4,11 +4,15 @@
 #include <new>
 #include <random>
 
+#include "txn/wire/map.h"
+
 namespace txnic::pktgen {
 
-Sessions::Sessions(Transport& transport, uint32_t count, uint32_t window) {
+Sessions::Sessions(Transport& transport, uint32_t count, uint32_t window, Endpoint node)
+    : transport_(transport), node_(node) {
   client::MachineLimits limits;
   limits.window = window;
+  limits.nodes = kNodesMax;
   const size_t stride = (client::SessionMachine::memory_bytes(limits) + 63) / 64 * 64;
   memory_.reset(static_cast<std::byte*>(::operator new[](stride * count, std::align_val_t{64})));
   machines_.resize(count);
@@ -26,9 +30,29 @@ void Sessions::open_all(TimeNs now) {
   }
 }
 
+// All machines number the nodes alike, and so does the transport.
+std::string Sessions::use_map(const client::Event& event, TimeNs now) {
+  ShardMap& map = maps_[next_map_];
+  if (wire::parse_mapped(event.message, event.header, &map) != wire::ParseError::kNone) return "its map is malformed";
+  if (map.epoch == maps_[next_map_ ^ 1].epoch && machines_[0].map() != nullptr) return {};  // another session was first
+  const uint32_t first = map.node_at(node_);
+  for (auto& machine : machines_) {
+    if (!machine.use_map(&map, first, now)) {
+      return "the map has " + std::to_string(map.node_count) + " nodes, at most " + std::to_string(kNodesMax - 1) +
+             " can be loaded";
+    }
+  }
+  next_map_ ^= 1;
+  for (uint32_t node = 1; node < kNodesMax; ++node) {
+    const Endpoint base = machines_[0].node_base(node);
+    if (base.port != 0 && !transport_.reach(node, base)) return "the port has no room for another node";
+  }
+  return {};
+}
+
 bool Sessions::all_open() const {
   for (const auto& machine : machines_) {
-    if (machine.state() != client::MachineState::kOpen) return false;
+    if (machine.state() != client::MachineState::kOpen || machine.awaits_map()) return false;
   }
   return true;
 }

@@ -17,8 +17,8 @@ inline constexpr uint32_t kSessionsMax = 65536;  // a session's index is in its 
 
 class Sessions {
  public:
-  // `window`: outstanding requests of one session.
-  Sessions(Transport& transport, uint32_t count, uint32_t window);
+  // `window`: outstanding requests of one session. `node`: where the transport sends to; the others are learned there.
+  Sessions(Transport& transport, uint32_t count, uint32_t window, Endpoint node);
 
   uint32_t count() const { return static_cast<uint32_t>(machines_.size()); }
   client::SessionMachine& operator[](uint32_t index) { return machines_[index]; }
@@ -33,6 +33,8 @@ class Sessions {
   }
 
   void open_all(TimeNs now);
+  // A session was told another shard map: all of them use it. Answers an empty string, or why not.
+  std::string use_map(const client::Event& event, TimeNs now);
   bool all_open() const;
   // The smallest window; after all are open.
   uint32_t window() const;
@@ -42,10 +44,15 @@ class Sessions {
   struct FreeAligned {
     void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{64}); }
   };
-  static void emit(void* transport, const std::byte* message, uint32_t length, uint32_t, uint32_t worker) {
-    static_cast<Transport*>(transport)->send(message, length, worker);
+  static void emit(void* transport, const std::byte* message, uint32_t length, uint32_t node,
+                   uint32_t worker) {
+    static_cast<Transport*>(transport)->send(message, length, node, worker);
   }
 
+  Transport& transport_;
+  const Endpoint node_;
+  std::array<ShardMap, 2> maps_;  // one is in use, the next one is read into the other
+  uint32_t next_map_ = 0;
   std::unique_ptr<std::byte[], FreeAligned> memory_;
   std::vector<client::SessionMachine> machines_;
 };

@@ -57,14 +57,20 @@ std::unique_ptr<SocketTransport> SocketTransport::make(Endpoint node, Endpoint l
 
 SocketTransport::~SocketTransport() { close(fd_); }
 
-void SocketTransport::send(const std::byte* message, uint32_t length, uint32_t worker) {
+void SocketTransport::send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) {
   if (queued_ == limits::kBurstMax) flush();
   std::memcpy(out_.parts[queued_].iov_base, message, length);
   out_.parts[queued_].iov_len = length;
-  out_.addresses[queued_] = socket_address(node_.address, node_.port + worker);
+  out_.addresses[queued_] = socket_address(nodes_[node].address, nodes_[node].port + worker);
   out_.messages[queued_].msg_hdr.msg_name = &out_.addresses[queued_];
   out_.messages[queued_].msg_hdr.msg_namelen = sizeof(sockaddr_in);
   ++queued_;
+}
+
+bool SocketTransport::reach(uint32_t node, Endpoint base) {
+  if (node >= kNodesMax) return false;
+  nodes_[node] = base;
+  return true;
 }
 
 void SocketTransport::flush() {

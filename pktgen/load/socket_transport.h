@@ -21,7 +21,8 @@ class SocketTransport final : public Transport {
   SocketTransport(const SocketTransport&) = delete;
   SocketTransport& operator=(const SocketTransport&) = delete;
 
-  void send(const std::byte* message, uint32_t length, uint32_t worker) override;
+  void send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) override;
+  bool reach(uint32_t node, Endpoint base) override;
   void flush() override;
   uint32_t receive(std::span<Received> out) override;
   void wait(TimeNs limit_ns) override;
@@ -36,10 +37,10 @@ class SocketTransport final : public Transport {
     std::vector<iovec> parts;
     std::vector<sockaddr_in> addresses;
   };
-  SocketTransport(int fd, Endpoint node) : fd_(fd), node_(node) {}
+  SocketTransport(int fd, Endpoint node) : fd_(fd), nodes_{node} {}
 
   const int fd_;
-  const Endpoint node_;
+  std::array<Endpoint, kNodesMax> nodes_;
   Burst out_, in_;
   uint32_t queued_ = 0;
   TransportStatistics statistics_;

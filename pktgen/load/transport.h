@@ -6,6 +6,7 @@
 // the protocol machine sends it again. New requests wait while can_send() is false.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +14,9 @@
 #include "txn/types.h"
 
 namespace txnic::pktgen {
+
+// Nodes of a cluster that the generator can load, and one more: the one that it asks for the map.
+inline constexpr uint32_t kNodesMax = 9;
 
 struct Received {
   std::byte* message;
@@ -27,8 +31,10 @@ struct TransportStatistics {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Copies a message for the node's worker (UDP port base + worker). It leaves with the next flush at the latest.
-  virtual void send(const std::byte* message, uint32_t length, uint32_t worker) = 0;
+  // Copies a message for a worker (UDP port base + worker) of a node. It leaves with the next flush at the latest.
+  virtual void send(const std::byte* message, uint32_t length, uint32_t node, uint32_t worker) = 0;
+  // The base address of a node; 0 is the one that the transport was made for. Numbers come in order. False: no room.
+  virtual bool reach(uint32_t node, Endpoint) { return node == 0; }
   virtual void flush() = 0;
   // False: the way out is full just now.
   virtual bool can_send() { return true; }

@@ -413,7 +413,9 @@ TEST(OpenLoop, ASilentSecondIsInTheLatency) {
   class Pausing final : public Transport {
    public:
     explicit Pausing(ModelNode& node) : node_(node) {}
-    void send(const std::byte* m, uint32_t length, uint32_t worker) override { node_.send(m, length, worker); }
+    void send(const std::byte* m, uint32_t length, uint32_t node, uint32_t worker) override {
+      node_.send(m, length, node, worker);
+    }
     void flush() override {}
     uint32_t receive(std::span<Received> out) override {
       if (opened_ != 0 && clock_now() - opened_ < 200 * kMillisecondNs) return 0;

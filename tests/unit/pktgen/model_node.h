@@ -37,7 +37,7 @@ class ModelNode final : public Transport {
       : shards_(shards), window_(window), random_(seed, 0) {}
 
   // ---- Transport
-  void send(const std::byte* message, uint32_t length, uint32_t) override {
+  void send(const std::byte* message, uint32_t length, uint32_t, uint32_t) override {
     ++statistics_.sent;
     if (is_silent() && !silent_but_executes) return;
     if (restart_every != 0 && executed >= restart_every * (restarts + 1)) restart(restart_keeps);

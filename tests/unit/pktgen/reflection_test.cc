@@ -20,7 +20,7 @@ TEST(Echo, AndRawSettleThroughTheProtocolMachine) {
   // A wire that sends everything back as it was: testpmd in macswap.
   class Mirror final : public Transport {
    public:
-    void send(const std::byte* m, uint32_t length, uint32_t) override { queue_.emplace_back(m, m + length); }
+    void send(const std::byte* m, uint32_t length, uint32_t, uint32_t) override { queue_.emplace_back(m, m + length); }
     void flush() override {}
     uint32_t receive(std::span<Received> out) override {
       lent_.clear();

@@ -52,7 +52,7 @@ class ServedNode {
       socklen_t length = sizeof from;
       const ssize_t got = recvfrom(fd_, message.data(), message.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
       if (got <= 0) continue;
-      node.send(message.data(), static_cast<uint32_t>(got), 0);
+      node.send(message.data(), static_cast<uint32_t>(got), 0, 0);
       Received replies[8];
       for (uint32_t n = node.receive(replies); n != 0; n = node.receive(replies)) {
         for (uint32_t i = 0; i < n; ++i) {
