@@ -34,9 +34,9 @@ inline constexpr uint64_t kCookieLifetimeSeconds = 16; // a cookie is accepted f
 inline constexpr uint32_t kExpiryStepSessions = 4;     // sessions looked at for expiry in one idle step
 
 // ---- transactions over several shards, per worker -----------------------------------------------
-inline constexpr uint32_t kCommitTransactionsDefault = 1024;  // prepared, or decided and not acknowledged, or promised
-inline constexpr uint32_t kCommitLocksDefault = 16384;        // locks that they hold together
-inline constexpr uint32_t kWaitingCopiesMax = 2048;           // PREPAREs whose client waits; a power of two
+inline constexpr uint32_t kCommitTransactionsDefault = 4096;  // prepared, or decided and not acknowledged, or promised
+inline constexpr uint32_t kCommitLocksDefault = 65536;        // locks that they hold together
+inline constexpr uint32_t kWaitingCopiesMax = 8192;           // PREPAREs whose client waits; a power of two
 inline constexpr uint32_t kOwnMessagesBytes = 256u << 10;     // between shards of one worker, in one step of its loop
 inline constexpr uint32_t kOwnMessagesPerStep = 1024;         // of them, delivered in one step
 inline constexpr uint32_t kPreparedBytesMax = 2048;           // redo of one participant's writes
@@ -44,6 +44,7 @@ inline constexpr uint64_t kAskDelayNanoseconds = 20'000'000;  // before anything
 inline constexpr uint64_t kAskDelayMaxNanoseconds = 640'000'000;
 inline constexpr uint64_t kVoteKeepNanoseconds = 5'000'000'000;  // a vote for what is not prepared here
 inline constexpr uint64_t kPromiseKeepNanoseconds = 60'000'000'000;  // a promise for a session that is not open here
+inline constexpr uint64_t kCommitTimerPauseNanoseconds = 20'000;  // between two steps of the timer
 inline constexpr uint32_t kCommitTimerStep = 8;                  // transactions looked at in one step of the timer
 
 // ---- loop ---------------------------------------------------------------------------------------

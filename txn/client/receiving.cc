@@ -115,7 +115,9 @@ void SessionMachine::on_refusal(Event* event, Slot* slot, TimeNs now) {
   const auto reason = static_cast<BusyReason>(h.detail);
   const bool retry = result == Result::kLocked || result == Result::kBusy;
   const bool always = result == Result::kBusy && (reason == BusyReason::kWindow || reason == BusyReason::kNotReady);
-  if (retry && (always || slot->deadline_ns > now)) {
+  // Of several copies another one may still be executed: with a lock, which goes soon, it is worth to find out.
+  const bool is_doubtful = result == Result::kLocked && !slot->read_only && slot->sends > 1;
+  if (retry && (always || is_doubtful || slot->deadline_ns > now)) {
     retry_later(slot, now);
     return;
   }

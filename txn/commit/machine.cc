@@ -40,6 +40,7 @@ void Machine::init(const MachineConfig& config, MutableBytes memory, Node* node)
   awaited_ = reinterpret_cast<Awaited*>(memory.data() + table + locks);
   awaited_mask_ = awaited_entries(config) - 1;
   awaited_head_ = awaited_tail_ = timer_cursor_ = 0;
+  next_timer_ns_ = 0;
   counters_ = {};
 }
 

@@ -22,6 +22,7 @@ struct MachineConfig {
   TimeNs ask_delay_max_ns = limits::kAskDelayMaxNanoseconds;
   TimeNs vote_keep_ns = limits::kVoteKeepNanoseconds;
   TimeNs promise_keep_ns = limits::kPromiseKeepNanoseconds;
+  TimeNs timer_pause_ns = limits::kCommitTimerPauseNanoseconds;
 };
 
 // A participant's part of a transaction, evaluated. What the spans point to is copied.
@@ -183,6 +184,7 @@ class Machine {
   Awaited* awaited_ = nullptr;
   uint32_t awaited_mask_ = 0, awaited_head_ = 0, awaited_tail_ = 0;
   uint32_t timer_cursor_ = 0;
+  TimeNs next_timer_ns_ = 0;
 };
 
 }  // namespace txnic::commit

@@ -5,7 +5,8 @@
 namespace txnic::commit {
 
 uint32_t Machine::on_timer(TimeNs now) {
-  if (table_.size() == 0) return 0;
+  if (table_.size() == 0 || now < next_timer_ns_) return 0;
+  next_timer_ns_ = now + config_.timer_pause_ns;
   uint32_t done = 0;
   for (uint32_t i = 0; i < limits::kCommitTimerStep; ++i) {
     Transaction& t = table_.at(timer_cursor_);

@@ -101,6 +101,7 @@ void ToyNode::start(TimeNs now) {
   config.ask_delay_ns = 40;
   config.ask_delay_max_ns = 400;
   config.vote_keep_ns = 2000;
+  config.timer_pause_ns = 0;
   memory_.assign(commit::Machine::memory_bytes(config) / 64 + 1, Line{});
   machine.init(config, {memory_.front().bytes, memory_.size() * 64}, this);
   store = base_.store;
