@@ -215,6 +215,28 @@ StartError Engine::restore_transactions(TimeNs now, const std::function<void(con
   return {};
 }
 
+// Before the workers run. What is decided here is said loudly: it cannot be taken back.
+StartError Engine::resolve(std::span<const Resolution> resolutions, TimeNs now,
+                           const std::function<void(const std::string&)>& say) {
+  for (const Resolution& wanted : resolutions) {
+    const std::string what = "transaction " + std::to_string(wanted.id.session) + ":" +
+                             std::to_string(wanted.id.sequence) + " at shard " + std::to_string(wanted.shard);
+    if (!map_.is_mine(wanted.shard)) return {"--resolve: " + what + ": that shard is not of this node", kExitUsage};
+    commit::Machine& machine = workers_[map_.worker_of(wanted.shard)].front->machine();
+    switch (machine.force(wanted.id, wanted.shard, wanted.commit, now)) {
+      case commit::Forced::kDone:
+        say("WARNING: " + what + " is FORCED to " + (wanted.commit ? "COMMIT" : "ABORT") +
+            " by the operator; a different decision of its coordinator will be counted as a contradiction");
+        break;
+      case commit::Forced::kNotInDoubt:
+        return {"--resolve: " + what + " is not in doubt here; start without --resolve, or see --check-log",
+                kExitUsage};
+      case commit::Forced::kLogFull: return {"--resolve: the log has no room; see the disk", kExitLog};
+    }
+  }
+  return {};
+}
+
 StartError Engine::add_static_sessions() {
   for (const control::StaticSessionConfig& session : config_.sessions.static_sessions) {
     for (Worker& worker : workers_) {
@@ -315,7 +337,7 @@ bool Engine::close_log() {
   return true;
 }
 
-EngineStatistics Engine::statistics() const {
+EngineStatistics Engine::statistics(TimeNs now) const {
   EngineStatistics sum;
   for (const Worker& worker : workers_) {
     add(worker.front->counters(), &sum.front);
@@ -325,6 +347,7 @@ EngineStatistics Engine::statistics() const {
     sum.locks_now += worker.front->machine().locks().size();
     sum.sessions = std::max<uint64_t>(sum.sessions, worker.sessions.size());
     if (worker.log != nullptr) add(worker.log->statistics(), &sum.log);
+    if (worker.front->machine().size() != 0) add_in_doubt(worker.front->machine(), now, &sum.in_doubt);
   }
   for (size_t t = 0; t < tables_.size(); ++t) {
     uint64_t records = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/memory.h"
+#include "host/apps/options.h"
 #include "host/apps/statistics.h"
 #include "host/back/host_back.h"
 #include "host/back/recovered_state.h"
@@ -36,6 +37,10 @@ class Engine {
   // Allocates, recovers, opens the logs. `say` gets lines for people (recovery's result, the disk in use).
   StartError start(TimeNs now, const std::function<void(const std::string&)>& say);
 
+  // The operator's decisions, after start() and before the workers run.
+  StartError resolve(std::span<const Resolution> resolutions, TimeNs now,
+                     const std::function<void(const std::string&)>& say);
+
   uint32_t worker_count() const { return static_cast<uint32_t>(workers_.size()); }
   Front* front(uint32_t worker) { return workers_[worker].front.get(); }
   back::HostBack* back(uint32_t worker) { return workers_[worker].back.get(); }
@@ -45,7 +50,8 @@ class Engine {
   std::string failure() const;
   // After the workers have stopped: ends the log cleanly, in a bounded time. False: it could not.
   bool close_log();
-  EngineStatistics statistics() const;
+  // What is in doubt is looked at while the workers change it: each line alone may be out of date, as all figures are.
+  EngineStatistics statistics(TimeNs now) const;
 
  private:
   struct Worker {

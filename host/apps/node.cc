@@ -135,7 +135,9 @@ int Node::open(const dataplane::CommandLine& line) {
   for (const dataplane::Port& port : plane_->ports()) say(port.summary);
   if (engine_ == nullptr) return kExitOk;
   const StartError failed = engine_->start(plane_->clock().now(), say);
-  return failed.text.empty() ? kExitOk : fail(failed.exit_code, failed.text);
+  if (!failed.text.empty()) return fail(failed.exit_code, failed.text);
+  const StartError unresolved = engine_->resolve(options_.resolutions, plane_->clock().now(), say);
+  return unresolved.text.empty() ? kExitOk : fail(unresolved.exit_code, unresolved.text);
 }
 
 int Node::make_modes() {
@@ -197,7 +199,7 @@ void Node::print_period() {
   const dataplane::Totals now = dataplane::read_totals(*plane_);
   std::fputs(dataplane::period_statistics(now, last_period_).c_str(), stdout);
   last_period_ = now;
-  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics()).c_str(), stdout);
+  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics(plane_->clock().now())).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -205,7 +207,7 @@ void Node::print_statistics() const {
   const dataplane::Totals totals = dataplane::read_totals(*plane_);
   std::fputs(dataplane::forward_statistics(totals).c_str(), stdout);
   std::fputs(dataplane::counters_table(totals).c_str(), stdout);
-  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics()).c_str(), stdout);
+  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics(plane_->clock().now())).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -219,7 +221,7 @@ std::string Node::json() const {
                     ", \"dataplane\": " + dataplane::to_json(dataplane::read_totals(*plane_));
   if (engine_ != nullptr) {
     out += ", \"incarnation\": " + std::to_string(engine_->incarnation()) +
-           ", \"engine\": " + to_json(engine_->statistics());
+           ", \"engine\": " + to_json(engine_->statistics(plane_->clock().now()));
   }
   return out + "}\n";
 }

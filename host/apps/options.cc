@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 #include "host/control/config.h"
@@ -22,6 +23,7 @@ enum : int {
   kName,
   kJson,
   kCheckLog,
+  kResolve,
   kDryRun,
   kHelp,
   kVersion
@@ -37,6 +39,7 @@ constexpr option kLongOptions[] = {
     {"name", required_argument, nullptr, kName},
     {"json", required_argument, nullptr, kJson},
     {"check-log", required_argument, nullptr, kCheckLog},
+    {"resolve", required_argument, nullptr, kResolve},
     {"dry-run", no_argument, nullptr, kDryRun},
     {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},
@@ -45,6 +48,20 @@ constexpr option kLongOptions[] = {
 
 std::string bad_value(const char* option, const std::string& value, const char* allowed) {
   return std::string(option) + " " + value + ": not known; use " + allowed;
+}
+
+// SESSION:SEQUENCE:SHARD=commit|abort
+bool parse_resolution(const std::string& text, Resolution* out) {
+  unsigned long long session = 0, sequence = 0;
+  unsigned shard = 0;
+  char decision[8] = {};
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%llu:%llu:%u=%6[a-z]%n", &session, &sequence, &shard, decision, &end) != 4 ||
+      static_cast<size_t>(end) != text.size() || shard >= limits::kShardsMax) {
+    return false;
+  }
+  *out = {{session, sequence}, static_cast<ShardId>(shard), std::string(decision) == "commit"};
+  return out->commit || std::string(decision) == "abort";
 }
 
 // One option with its argument. An error text, or empty.
@@ -86,6 +103,15 @@ std::string take(int code, Options& options) {
     case kCheckLog:
       options.check_log_directory = value;
       return {};
+    case kResolve: {
+      Resolution resolution;
+      if (!parse_resolution(value, &resolution)) {
+        return "--resolve " + value + ": give SESSION:SEQUENCE:SHARD=commit or =abort, as the statistics and " +
+               "--check-log name what is in doubt";
+      }
+      options.resolutions.push_back(resolution);
+      return {};
+    }
     case kDryRun:
       options.dry_run = true;
       return {};
@@ -153,6 +179,10 @@ options
   --json FILE             final statistics as JSON (- for standard output)
   --dry-run               show the configuration with all defaults, sizes and ports; start nothing
   --check-log DIR         verify a log directory and summarise it; start nothing
+  --resolve SESSION:SEQUENCE:SHARD=commit|abort
+                          decide a transaction that this node holds in doubt because the other
+                          nodes are gone for good. It may contradict what they know or what a client
+                          was told: the last resort. Logged, and said loudly; may be given again
   --version               version and build
   --help                  this text
 

@@ -4,11 +4,19 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dataplane/options.h"
-#include "txn/types.h"
+#include "txn/transaction.h"
 
 namespace txnic::apps {
+
+// The operator's decision of a transaction that is in doubt here (COMMIT 24).
+struct Resolution {
+  TransactionId id;
+  ShardId shard = 0;  // as the cluster numbers it
+  bool commit = false;
+};
 
 struct Options {
   std::string config_file;
@@ -20,6 +28,7 @@ struct Options {
   std::optional<std::string> name;
   std::string json_file;
   std::string check_log_directory;
+  std::vector<Resolution> resolutions;
   bool dry_run = false;
   bool help = false;
   bool version = false;

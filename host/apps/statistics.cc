@@ -88,6 +88,12 @@ std::string lower(const char* text) {
   return out;
 }
 
+std::string shard_list(const std::vector<ShardId>& shards) {
+  std::string out;
+  for (const ShardId shard : shards) out += (out.empty() ? "" : ", ") + std::to_string(shard);
+  return out;
+}
+
 double bytes_per_record(const storage::ShardStatistics& store) {
   return store.records == 0
              ? 0
@@ -117,6 +123,24 @@ void add(const offload::FrontCounters& from, offload::FrontCounters* to) {
   to->stale_opens += from.stale_opens;
   to->closes += from.closes;
   to->expired += from.expired;
+}
+
+void add_in_doubt(const commit::Machine& machine, TimeNs now, std::vector<InDoubt>* to) {
+  for (uint32_t slot = 0; slot < machine.capacity(); ++slot) {
+    const commit::Transaction* const t = machine.kept(slot);
+    if (t == nullptr || t->state != commit::State::kPrepared || now < t->since + kInDoubtAfterNs) continue;
+    InDoubt entry{t->id, t->shard, now - t->since, {}};
+    if (!t->coordinates()) {
+      entry.waits_for.push_back(t->participants.coordinator());
+    } else {
+      for (uint32_t i = 1; i < std::min(t->participants.count, limits::kParticipantsMax); ++i) {
+        if ((t->yes >> i & 1) == 0) entry.waits_for.push_back(t->participants.shards[i]);
+      }
+    }
+    to->push_back(std::move(entry));
+  }
+  std::sort(to->begin(), to->end(), [](const InDoubt& a, const InDoubt& b) { return a.age_ns > b.age_ns; });
+  if (to->size() > kInDoubtShown) to->resize(kInDoubtShown);
 }
 
 void add(const commit::MachineCounters& from, commit::MachineCounters* to) {
@@ -181,6 +205,11 @@ std::string to_text(const EngineStatistics& s) {
   for (const Field& field : commit_fields(s)) {
     if (field.value != 0) out += format("  several %-14s %20" PRIu64 "\n", field.name, field.value);
   }
+  for (const InDoubt& t : s.in_doubt) {
+    out += format("  in doubt: %" PRIu64 ":%" PRIu64 ":%u for %.1f s, waits for%s %s\n", t.id.session, t.id.sequence,
+                  t.shard, static_cast<double>(t.age_ns) * 1e-9,
+                  t.waits_for.size() == 1 ? " shard" : " the votes of shards", shard_list(t.waits_for).c_str());
+  }
   for (uint32_t i = 0; i < kResultCount; ++i) {
     if (s.front.results[i] != 0) {
       out += format("  result %-15s %20" PRIu64 "\n", name(static_cast<Result>(i)), s.front.results[i]);
@@ -220,7 +249,15 @@ std::string to_json(const EngineStatistics& s) {
     const char* const error = name(static_cast<wire::ParseError>(i));
     if (*error != '?') errors.push_back({error, s.front.parse_errors[i]});
   }
+  std::string in_doubt;
+  for (const InDoubt& t : s.in_doubt) {
+    in_doubt += format("%s{\"session\": %" PRIu64 ", \"sequence\": %" PRIu64 ", \"shard\": %u, \"age_ns\": %" PRIu64
+                       ", \"waits_for\": [%s]}",
+                       in_doubt.empty() ? "" : ", ", t.id.session, t.id.sequence, t.shard, t.age_ns,
+                       shard_list(t.waits_for).c_str());
+  }
   std::string out = "{\"front\": " + json_object(front_fields(s)) + ", \"commit\": " + json_object(commit_fields(s)) +
+                    ", \"in_doubt\": [" + in_doubt + "]" +
                     ", \"results\": " + json_object(results) +
                     ", \"malformed\": " + json_object(errors);
   out += format(", \"store\": {\"records\": %" PRIu64 ", \"buckets\": %" PRIu64 ", \"overflow_buckets\": %" PRIu64

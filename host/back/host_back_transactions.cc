@@ -85,6 +85,7 @@ log::TransactionEntry entry_of(commit::Record kind, const commit::Transaction& t
   entry.participants = t.participants;
   entry.place = t.place;
   entry.in_window = in_window;
+  entry.forced = t.forced;
   entry.version = t.version();
   entry.watermark = watermark;
   switch (kind) {

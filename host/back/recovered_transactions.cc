@@ -23,6 +23,7 @@ commit::Restored restored_of(const log::KeptTransaction& kept) {
   commit::Restored restored;
   restored.result = kept.result;
   restored.detail = kept.detail;
+  restored.forced = kept.forced;
   restored.prepared.id = kept.id;
   restored.prepared.shard = kept.participants.shards[kept.place];
   restored.prepared.participants = kept.participants;

@@ -6,7 +6,8 @@ namespace txnic::log {
 void KeptTransactions::on_transaction(const TransactionEntry& entry) {
   const Key key{entry.id.session, entry.id.sequence};
   const bool is_prepare = entry.type == RecordType::kPrepare;
-  const bool is_over = !is_prepare && (entry.type == RecordType::kEnd || entry.place != 0);
+  const bool is_forced = entry.forced && entry.place != 0;
+  const bool is_over = !is_prepare && !is_forced && (entry.type == RecordType::kEnd || entry.place != 0);
   if (const auto found = transactions_.find(key); found != transactions_.end() && found->second.is_over) --over_;
   if (is_over && entry.in_window) {
     transactions_.erase(key);
@@ -17,6 +18,7 @@ void KeptTransactions::on_transaction(const TransactionEntry& entry) {
               : entry.result == Result::kCommitted ? RecordType::kPreparedCommit
                                                    : RecordType::kAbort;
   kept.is_over = is_over;
+  kept.forced = is_forced;
   over_ += is_over;
   kept.id = entry.id;
   kept.participants = entry.participants;

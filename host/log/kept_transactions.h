@@ -16,6 +16,7 @@ struct KeptTransaction {
   // Decided, and nobody waits to be told: only the outcome is kept, as a promise, because the session was not open. It
   // goes into the window once there is one, and is forgotten with the session.
   bool is_over = false;
+  bool forced = false;  // by the operator: kept, so that what the coordinator says later is compared with it
   TransactionId id;
   Participants participants;
   uint8_t place = 0;

@@ -70,7 +70,7 @@ struct TransactionBody {
   uint8_t in_window;  // 1: the session was open here, so its window has the outcome
   uint8_t lock_count;
   uint8_t value_count;
-  uint8_t reserved;
+  uint8_t forced;  // 1: decided by the operator, not by the coordinator (COMMIT 24)
   uint16_t value_bytes;
   uint16_t reserved_too;
 };

@@ -63,6 +63,7 @@ void lay_transaction(const TransactionEntry& entry, ShardId shard, std::byte* at
   body.result = static_cast<uint8_t>(entry.result);
   body.detail = entry.detail;
   body.in_window = entry.in_window;
+  body.forced = entry.forced;
   body.lock_count = static_cast<uint8_t>(entry.locks.size());
   body.value_count = entry.value_count;
   body.value_bytes = static_cast<uint16_t>(entry.values.size());
@@ -104,6 +105,7 @@ bool parse_transaction(const std::byte* record, uint32_t room, LockArray* locks,
   entry->result = static_cast<Result>(body.result);
   entry->detail = body.detail;
   entry->in_window = body.in_window != 0;
+  entry->forced = body.forced != 0;
   entry->version = header.version;
   entry->watermark = header.watermark;
   const std::byte* at = record + kFixed + padded(body.participant_count * 2u);

@@ -24,6 +24,7 @@ struct TransactionEntry {
   Result result = Result::kCommitted;  // kPreparedCommit: committed; kAbort, kEnd: the outcome
   uint8_t detail = 0;
   bool in_window = false;               // the session is open here
+  bool forced = false;                  // decided by the operator, not by the coordinator
   Version version = 0;                  // reserved for the writes; 0: it writes nothing here
   Sequence watermark = 0;               // the session's
   std::span<const commit::Lock> locks;  // kPrepare

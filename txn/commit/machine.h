@@ -113,7 +113,7 @@ class Machine {
   // For checkpoints, in bounded steps: what must survive a restart in slot `slot` < capacity(), or null. A transaction
   // stays in its slot as long as it is kept.
   uint32_t capacity() const { return table_.capacity(); }
-  const Transaction* kept(uint32_t slot) {
+  const Transaction* kept(uint32_t slot) const {
     const Transaction& t = table_.at(slot);
     return t.in_use && t.state != State::kUnknown ? &t : nullptr;
   }
