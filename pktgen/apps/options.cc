@@ -97,10 +97,25 @@ bool set_initial_balance(Options& o, const std::string& text) {
          o.workload.initial_balance_cents <= int64_t{1} << 40;
 }
 
+// The first one is what sessions begin with.
+bool read_node(const std::string& text, Options* o) {
+  Endpoint node{0, wire::kBasePortDefault};
+  if (!read_endpoint(text, &node)) return false;
+  if (o->has_node) {
+    o->more_nodes.push_back(node);
+  } else {
+    o->node = node;
+  }
+  o->has_node = true;
+  return o->more_nodes.size() < limits::kNodesMax;
+}
+
 OptionGroup node_group() {
   return {"Node and network",
-          {{"node", "ADDR[:PORT]", "the node's IPv4 address and base UDP port (10.99.0.1:7700)",
-            [](Options& o, const std::string& t) { return read_endpoint(t, &o.node); }},
+          {{"node", "ADDR[:PORT]",
+            "the node's IPv4 address and base UDP port (10.99.0.1:7700); again for further nodes\n"
+            "of a cluster that are behind ports of their own, from --port-id on",
+            [](Options& o, const std::string& t) { return read_node(t, &o); }},
            {"address", "ADDR", "our own IPv4 address (10.99.0.2; socket: the kernel's choice)",
             [](Options& o, const std::string& t) { return o.has_local_address = read_address(t, &o.local.address); }},
            {"port", "PORT", "our own UDP port (a free or random one)", number<uint16_t>(FIELD(local.port), 1, 65535)},
@@ -124,38 +139,38 @@ OptionGroup node_group() {
 }
 
 OptionGroup workload_group() {
-  return {"Workload",
-          {{"workload", "NAME", "see the list below (get)", path(FIELD(workload.name))},
-           {"records", "N", "records, accounts or subscribers (1000000)",
-            number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
-           {"accounts", "N", "the same", number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
-           {"value-size", "BYTES", "of a value (40; retwis: 64; ycsb: 1000, with --operations 100)",
-            number<uint32_t>(FIELD(workload.value_bytes), 0, limits::kValueBytesMax)},
-           {"operations", "K", "ycsb: operations in one transaction (1, the plain form)",
-            number<uint32_t>(FIELD(workload.operations), 1, kOperationsPerTransactionMax)},
-           {"theta", "X", "ycsb, retwis: Zipf constant, 0 (uniform) to below 1 (0.99; retwis: 0.5)",
-            real(FIELD(workload.theta), 0, 0.9999)},
-           {"hot-accounts", "PERCENT", "smallbank: how many accounts are hot (4)",
-            real(FIELD(workload.hot_accounts_percent), 0, 100)},
-           {"hot-transactions", "PERCENT", "smallbank: transactions that draw from the hot ones (90)",
-            real(FIELD(workload.hot_transactions_percent), 0, 100)},
-           {"remote", "PERCENT", "smallbank, ycsb: transactions of several keys that take them from several shards (0)",
-            real(FIELD(workload.remote_percent), 0, 100)},
-           {"initial-balance", "CENTS", "smallbank: of each account when loaded (1000000)", set_initial_balance},
-           {"adds", "N", "counter: additions of each client (until the time is over)",
-            number<uint64_t>(FIELD(workload.adds), 1, 1ull << 40)},
-           {"first-client", "N", "counter: number of the first client, for several generators at once (0)",
-            number<uint64_t>(FIELD(workload.first_client), 0, 1ull << 32)},
-           {"table", "ID", "table of echo, get, put, rmw, ycsb, retwis, counter (1)",
-            number<TableId>(FIELD(workload.table), 0, 65535)},
-           {"savings-table", "ID", "smallbank (2)", number<TableId>(FIELD(workload.savings_table), 0, 65535)},
-           {"checking-table", "ID", "smallbank (3)", number<TableId>(FIELD(workload.checking_table), 0, 65535)},
-           {"tatp-table", "ID", "tatp: the first of its five (11)",
-            number<TableId>(FIELD(workload.tatp_table), 0, 65531)},
-           {"load", nullptr, "write all records before the run (the default)",
-            flag([](Options& o) { o.do_load = true; })},
-           {"no-load", nullptr, "they are there already", flag([](Options& o) { o.do_load = false; })},
-           {"load-only", nullptr, "load, then end", flag([](Options& o) { o.load_only = true; })}}};
+  return {
+      "Workload",
+      {{"workload", "NAME", "see the list below (get)", path(FIELD(workload.name))},
+       {"records", "N", "records, accounts or subscribers (1000000)",
+        number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
+       {"accounts", "N", "the same", number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
+       {"value-size", "BYTES", "of a value (40; retwis: 64; ycsb: 1000, with --operations 100)",
+        number<uint32_t>(FIELD(workload.value_bytes), 0, limits::kValueBytesMax)},
+       {"operations", "K", "ycsb: operations in one transaction (1, the plain form)",
+        number<uint32_t>(FIELD(workload.operations), 1, kOperationsPerTransactionMax)},
+       {"theta", "X", "ycsb, retwis: Zipf constant, 0 (uniform) to below 1 (0.99; retwis: 0.5)",
+        real(FIELD(workload.theta), 0, 0.9999)},
+       {"hot-accounts", "PERCENT", "smallbank: how many accounts are hot (4)",
+        real(FIELD(workload.hot_accounts_percent), 0, 100)},
+       {"hot-transactions", "PERCENT", "smallbank: transactions that draw from the hot ones (90)",
+        real(FIELD(workload.hot_transactions_percent), 0, 100)},
+       {"remote", "PERCENT",
+        "smallbank, rmw, ycsb: transactions of several keys that take them from several shards (0)",
+        real(FIELD(workload.remote_percent), 0, 100)},
+       {"initial-balance", "CENTS", "smallbank: of each account when loaded (1000000)", set_initial_balance},
+       {"adds", "N", "counter: additions of each client (until the time is over)",
+        number<uint64_t>(FIELD(workload.adds), 1, 1ull << 40)},
+       {"first-client", "N", "counter: number of the first client, for several generators at once (0)",
+        number<uint64_t>(FIELD(workload.first_client), 0, 1ull << 32)},
+       {"table", "ID", "table of echo, get, put, rmw, ycsb, retwis, counter (1)",
+        number<TableId>(FIELD(workload.table), 0, 65535)},
+       {"savings-table", "ID", "smallbank (2)", number<TableId>(FIELD(workload.savings_table), 0, 65535)},
+       {"checking-table", "ID", "smallbank (3)", number<TableId>(FIELD(workload.checking_table), 0, 65535)},
+       {"tatp-table", "ID", "tatp: the first of its five (11)", number<TableId>(FIELD(workload.tatp_table), 0, 65531)},
+       {"load", nullptr, "write all records before the run (the default)", flag([](Options& o) { o.do_load = true; })},
+       {"no-load", nullptr, "they are there already", flag([](Options& o) { o.do_load = false; })},
+       {"load-only", nullptr, "load, then end", flag([](Options& o) { o.load_only = true; })}}};
 }
 
 OptionGroup load_group() {
@@ -262,7 +277,7 @@ std::string hash_of(const Options& o) {
   std::snprintf(
       text, sizeof text,
       "%s %llu %u %u %.17g %u %u %u %u %lld %.17g %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u "
-      "%u %.17g %.17g %.17g %llu",
+      "%u %.17g %.17g %.17g %llu %zu",
       w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta, w.table,
       w.savings_table, w.checking_table, w.tatp_table, static_cast<long long>(w.initial_balance_cents),
       w.hot_accounts_percent, w.hot_transactions_percent, w.remote_percent,
@@ -271,7 +286,7 @@ std::string hash_of(const Options& o) {
       static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),
       static_cast<int>(l.idle), static_cast<unsigned long long>(l.seed), static_cast<int>(o.transport), o.raw ? 1 : 0,
       o.do_load ? 1 : 0, static_cast<int>(o.checksums), o.queues, o.descriptors, o.rate, o.warmup_seconds,
-      o.duration_seconds, static_cast<unsigned long long>(o.transactions));
+      o.duration_seconds, static_cast<unsigned long long>(o.transactions), o.more_nodes.size());
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
   return hash;
@@ -289,6 +304,8 @@ bool complete(Options* o, std::string* error) {
   if (o->transport == TransportKind::kSocket && o->load.idle == Idle::kPoll) o->load.idle = Idle::kSleep;
   if (o->raw && o->transport == TransportKind::kSocket) {
     *error = "--raw needs a DPDK port: a kernel socket never sees frames that are not addressed to it";
+  } else if (!o->more_nodes.empty() && (o->raw || o->transport == TransportKind::kSocket)) {
+    *error = "several --node go with DPDK ports and nodes: each one is behind a port of its own";
   } else if (!o->verify_paths.empty() && (!o->ledger_path.empty() || o->load_only)) {
     *error = "--verify makes no run: it does not go with --ledger or --load-only";
   } else if (o->duration_seconds == 0 && o->transactions == 0 && o->workload.adds == 0 && !o->load_only &&

@@ -19,6 +19,8 @@ enum class Checksums : uint8_t { kAuto, kOff, kOn };
 struct Options {
   // Where.
   Endpoint node{0x0a630001, wire::kBasePortDefault};  // 10.99.0.1
+  std::vector<Endpoint> more_nodes;                   // each behind a port of its own
+  bool has_node = false;
   Endpoint local{0x0a630002, 0};                      // 10.99.0.2; port 0: chosen
   bool has_local_address = false;
   bool has_node_mac = false;

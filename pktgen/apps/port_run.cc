@@ -23,29 +23,29 @@ constexpr uint64_t kLocalPortCount = 30'000;
 
 // Asks the port what it is. A software device's other end is a process of this machine, and IPv4 lets a sender leave
 // the UDP checksum out; the answers then come without one, too.
-dataplane::ChecksumPolicy checksum_policy(const Options& o) {
+dataplane::ChecksumPolicy checksum_policy(const Options& o, uint32_t port_id) {
   if (o.checksums == Checksums::kOff) return dataplane::ChecksumPolicy::kOff;
   const std::vector<uint16_t> ids = dataplane::available_ports();
   dataplane::Port port;
   std::string error;
-  const bool known = o.port_id < ids.size() && dataplane::examine_port(ids[o.port_id], {}, &port, &error);
+  const bool known = port_id < ids.size() && dataplane::examine_port(ids[port_id], {}, &port, &error);
   if (o.checksums == Checksums::kAuto && known && port.is_virtual) return dataplane::ChecksumPolicy::kOff;
   return dataplane::ChecksumPolicy::kAuto;
 }
 
-dataplane::TransportOptions transport_options(const Options& o) {
+// Link `i` leads to the i-th node that was given. All have one address of ours, and one UDP port.
+dataplane::TransportOptions transport_options(const Options& o, uint32_t i, uint16_t own_port) {
+  const Endpoint node = i == 0 ? o.node : o.more_nodes[i - 1];
   dataplane::TransportOptions t;
-  t.port_index = o.port_id;
+  t.port_index = o.port_id + i;
   t.queues = o.queues;
   t.own_address = o.local.address;
-  t.peer_address = o.node.address;
-  Random random(static_cast<uint64_t>(clock_now()), 0);
-  t.own_base_port = o.local.port != 0 ? o.local.port
-                                      : static_cast<uint16_t>(kLocalPortFirst + random.below(kLocalPortCount));
-  t.peer_base_port = o.node.port;
+  t.peer_address = node.address;
+  t.own_base_port = own_port;
+  t.peer_base_port = node.port;
   t.rx_descriptors = t.tx_descriptors = o.descriptors;
   t.raw = o.raw;
-  t.checksum = checksum_policy(o);
+  t.checksum = checksum_policy(o, t.port_index);
   return t;
 }
 
@@ -73,9 +73,13 @@ bool find_node(dataplane::Transport& port, const Options& options, const Live& l
 }
 
 // The generator has a worker's lcore for itself; this thread keeps house meanwhile.
-int run_on_worker(const Options& options, const std::vector<std::string>& arguments, dataplane::Transport& port,
-                  Live& live) {
-  PortTransport transport(port);
+int run_on_worker(const Options& options, const std::vector<std::string>& arguments,
+                  const std::vector<std::unique_ptr<dataplane::Transport>>& ports, Live& live) {
+  std::vector<PortTransport::Link> links;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    links.push_back({ports[i].get(), i == 0 ? options.node : options.more_nodes[i - 1]});
+  }
+  PortTransport transport(std::move(links));
   std::atomic<int> code{kExitCannotStart};
   std::string error;
   const auto body = [&] { code.store(run_generator(options, arguments, transport, live)); };
@@ -84,12 +88,33 @@ int run_on_worker(const Options& options, const std::vector<std::string>& argume
     return kExitCannotStart;
   }
   while (dataplane::worker_is_running(0)) {
-    tell(port.housekeep(), options.quiet);
+    for (const auto& port : ports) tell(port->housekeep(), options.quiet);
     const timespec pause{0, kHousekeepingNs};
     nanosleep(&pause, nullptr);
   }
   dataplane::join_worker(0);
   return code.load();
+}
+
+// A link for each node that was given, up and with its node found; false: said already why not.
+bool open_ports(const Options& options, const Live& live, std::vector<std::unique_ptr<dataplane::Transport>>* ports) {
+  Random random(static_cast<uint64_t>(clock_now()), 0);
+  const uint16_t own_port = options.local.port != 0
+                                ? options.local.port
+                                : static_cast<uint16_t>(kLocalPortFirst + random.below(kLocalPortCount));
+  std::string error;
+  for (uint32_t i = 0; i <= options.more_nodes.size(); ++i) {
+    ports->push_back(dataplane::Transport::open(transport_options(options, i, own_port), &error));
+    if (ports->back() == nullptr || !ports->back()->start(&error)) {
+      complain(error);
+      return false;
+    }
+  }
+  for (const auto& port : *ports) {
+    if (!find_node(*port, options, live)) return false;
+    if (!options.quiet) remark(port->port().summary);
+  }
+  return true;
 }
 
 }  // namespace
@@ -111,16 +136,11 @@ int run_over_port(const Options& options, const dataplane::CommandLine& line,
     }
   }
   int code = kExitCannotStart;
-  std::string error;
-  if (!dataplane::has_errors(problems)) {
-    const auto port = dataplane::Transport::open(transport_options(options), &error);
-    if (port == nullptr || !port->start(&error)) {
-      complain(error);
-    } else if (find_node(*port, options, live)) {
-      if (!options.quiet) remark(port->port().summary);
-      code = run_on_worker(options, arguments, *port, live);
-    }
+  std::vector<std::unique_ptr<dataplane::Transport>> ports;
+  if (!dataplane::has_errors(problems) && open_ports(options, live, &ports)) {
+    code = run_on_worker(options, arguments, ports, live);
   }
+  ports.clear();
   dataplane::stop_eal();
   return code;
 }

@@ -71,6 +71,10 @@ void Generator::on_settled(uint32_t session, const client::Event& event) {
   if (event.slot->participants != 0) [[unlikely]] {
     sessions_[session].read_values(event, &several);
     reply.values = {several.values.data(), several.count};
+    if (several.participants > 1) {
+      reply.shards = {several.shards.data(), several.participants};
+      reply.versions = {several.versions.data(), several.participants};
+    }
   } else if (event.message != nullptr && event.header.operation_count != 0) {
     Version commit_version = 0;
     wire::parse_values(event.message, event.header, &commit_version, values);

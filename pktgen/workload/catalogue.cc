@@ -59,7 +59,7 @@ std::string check_settings(const WorkloadSettings& s) {
 
 std::unique_ptr<Workload> make_micro(WorkloadSettings s, uint32_t put, uint32_t rmw, std::string* error) {
   if (s.name != "echo" && s.value_bytes == 0) s.value_bytes = kMicroValueBytes;
-  *error = check_fit(std::max({put, rmw, 1u}), s.value_bytes);
+  *error = check_fit(std::max({put, rmw, 1u}), s.value_bytes, rmw != 0 && s.remote_percent > 0);
   if (!error->empty()) return nullptr;
   if (put != 0) return std::make_unique<Put>(s, put);
   if (rmw != 0) return std::make_unique<Rmw>(s, rmw);

@@ -66,6 +66,16 @@ inline void draw_distinct(const KeySpace& keys, Random& random, uint64_t* record
   }
 }
 
+// `count` distinct records, uniform over all, but the second one is not of the first one's shard.
+inline void draw_over_shards(const KeySpace& keys, Random& random, uint64_t* records, uint32_t count) {
+  for (uint32_t i = 0; i < count;) {
+    records[i] = random.below(keys.records());
+    bool is_good = i != 1 || keys.shard(records[1]) != keys.shard(records[0]);
+    for (uint32_t j = 0; j < i; ++j) is_good &= records[j] != records[i];
+    i += is_good;
+  }
+}
+
 // Each shard has to have `least` records, or draws of distinct ones would not end.
 inline std::string check_shards(const KeySpace& keys, uint64_t least, uint64_t limit) {
   for (uint32_t shard = 0; shard < keys.shards(); ++shard) {

@@ -14,6 +14,9 @@ std::string Rmw::prepare(const Facts& facts) {
   flows_.assign(facts.flows, {});
   // Where nobody executes, versions do not matter, but the frames have to be as long as the real ones.
   versions_.assign(settings_.records, facts.reflected ? 1 : 0);
+  if (settings_.remote_percent > 0 && (facts.shards == 1 || count_ == 1)) {
+    return "--remote needs several shards, and transactions of several keys";
+  }
   return check_shards(keys_, count_, settings_.records);
 }
 
@@ -22,7 +25,14 @@ std::string Rmw::prepare(const Facts& facts) {
 void Rmw::draw(uint32_t flow) {
   FlowState& state = flows_[flow];
   uint64_t records[kOperationsPerTransactionMax];
-  draw_distinct(keys_, random_[flow], records, count_);
+  Random& random = random_[flow];
+  const bool is_remote = settings_.remote_percent > 0 && random.unit() * 100 < settings_.remote_percent;
+  if (is_remote) {
+    draw_over_shards(keys_, random, records, count_);
+  } else {
+    draw_distinct(keys_, random, records, count_);
+  }
+  state.shard = is_remote ? kSeveralShards : keys_.shard(records[0]);
   for (uint32_t i = 0; i < count_; ++i) {
     state.rows[i].record = records[i];
     __builtin_prefetch(&versions_[records[i]], 1);
@@ -61,7 +71,7 @@ ShardId Rmw::fill(uint32_t flow, wire::ExecuteBuilder& request) {
                             state.rows[i].version);
     }
   }
-  return keys_.shard(state.rows[0].record);
+  return state.shard;
 }
 
 Progress Rmw::settled_read(FlowState& state, const Reply& reply) {
@@ -83,7 +93,10 @@ Progress Rmw::settled(uint32_t flow, const Reply& reply) {
   if (state.is_reading) return settled_read(state, reply);
   const Progress progress = finished(reply, state.kind, true);
   if (reply.result == Result::kCommitted) {
-    for (uint32_t i = 0; i < count_; ++i) versions_[state.rows[i].record] = reply.commit_version;
+    for (uint32_t i = 0; i < count_; ++i) {
+      const uint64_t record = state.rows[i].record;
+      versions_[record] = reply.version_at(keys_.shard(record), state.shard == kSeveralShards);
+    }
     draw(flow);
   } else if (reply.result == Result::kConflict || reply.result == Result::kUnknownOutcome) {
     // The flow's next transaction is the same one, with a read in front.

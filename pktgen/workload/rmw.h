@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rmwK: K distinct uniform keys, each validated against the version known from earlier replies and rewritten.
 //
+// Of one shard, but in `remote_percent` of the transactions, where they are of at least two.
+//
 // The client keeps a table of versions: loading fills it, and every commit renews it. What it does not know (a run
 // without loading, a conflict, an unknown outcome) it reads first, in a request of its own.
 #pragma once
@@ -27,6 +29,7 @@ class Rmw final : public MicroWorkload {
     uint8_t kind = kKnown;
     bool is_reading = false;    // the request in flight is the GETs
     bool is_drawn = false;      // the records of the next transaction are drawn
+    ShardId shard = 0;          // or kSeveralShards
     uint64_t absent = 0;        // bit i: record i was absent when read
     struct Row {
       uint64_t record;

@@ -30,7 +30,7 @@ struct WorkloadSettings {
   int64_t initial_balance_cents = 1'000'000;
   double hot_accounts_percent = 4;
   double hot_transactions_percent = 90;
-  double remote_percent = 0;       // smallbank, ycsb: of transactions with several keys, how many use several shards
+  double remote_percent = 0;  // smallbank, rmw, ycsb: of transactions with several keys, how many use several shards
   uint64_t adds = 0;               // counter: each client's additions; 0: until the time is over
   uint64_t first_client = 0;       // counter: number of this generator's first client
 };

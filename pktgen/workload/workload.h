@@ -42,6 +42,19 @@ struct Reply {
   bool has_values = true;  // false: an earlier execution's answer, whose values are not repeated
   Version commit_version = 0;
   std::span<const wire::Value> values;
+  // Of a transaction over several shards: what was written at each under which version. Empty if the answer is an
+  // earlier execution's.
+  std::span<const ShardId> shards;
+  std::span<const Version> versions;
+
+  // The version of what was written at a shard; 0: not told.
+  Version version_at(ShardId shard, bool is_several) const {
+    if (!is_several) return commit_version;
+    for (size_t i = 0; i < shards.size(); ++i) {
+      if (shards[i] == shard) return versions[i];
+    }
+    return 0;
+  }
 };
 
 // What settled() answers.

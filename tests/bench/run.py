@@ -7,6 +7,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 
+import cross_shard  # noqa: E402
 import durable  # noqa: E402
 import forwarding  # noqa: E402
 import overload  # noqa: E402
@@ -17,6 +18,7 @@ from rows import progress  # noqa: E402
 
 # Name -> what runs it. get and rmw2 share their trials with the forwarding peer.
 BENCHMARKS = {"forwarding": forwarding.forwarding, "get": forwarding.get, "rmw2": forwarding.rmw2,
+              "cross-shard": cross_shard.main,
               "durable": durable.main, "recovery": recovery.main, "overload": overload.main}
 HUGEPAGES_MIB = 3072
 

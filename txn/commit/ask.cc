@@ -10,7 +10,14 @@ void Machine::on_ask(const wire::CommitMessage& m, TimeNs now) {
   if (t == nullptr) {
     switch (node_->past(m.id, m.shard)) {
       case Past::kNothing:
-      case Past::kNoSession: promise(nullptr, m, now); return;
+        promise(nullptr, m, now);
+        return;
+      // What its client has sent before is refused by its stamp, and a client that finds its window gone never sends
+      // the id again: there is nothing to promise, and nothing that a record would have to outlive. (If it was
+      // committed here and its session closed since, this question is late: the coordinator has decided.)
+      case Past::kNoSession:
+        reply(m, wire::Type::kVote, Result::kConflict, wire::Vote::kNever);
+        return;
       case Past::kCommitted: return;  // it knows: nobody else decides that
       default: reply(m, wire::Type::kVote, Result::kConflict, wire::Vote::kNever); return;
     }

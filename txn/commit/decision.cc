@@ -8,7 +8,7 @@ void Machine::on_decision(const wire::CommitMessage& m, TimeNs now) {
   const bool commit = m.result == Result::kCommitted;
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
-    if (!commit && is_nothing(node_->past(m.id, m.shard))) {
+    if (!commit && node_->past(m.id, m.shard) == Past::kNothing) {
       promise(nullptr, m, now);
       return;
     }

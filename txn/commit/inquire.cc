@@ -16,10 +16,10 @@ void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
     switch (node_->past(m.id, m.shard)) {
-      case Past::kNothing:
-      case Past::kNoSession: promise(nullptr, m, now); return;
+      case Past::kNothing: promise(nullptr, m, now); return;
       case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
-      // Forgotten: a commit would have outlived this participant's doubt (COMMIT 11).
+      // Forgotten, or its session is gone: a commit would have outlived this participant's doubt (COMMIT 11), and what
+      // its client may still send is refused (ask.cc).
       default: reply(m, wire::Type::kDecision, Result::kConflict, wire::Vote::kYes); return;
     }
   }

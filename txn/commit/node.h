@@ -18,7 +18,8 @@ enum class Record : uint8_t {
 // What is known of a transaction that the machine does not keep (any more).
 enum class Past : uint8_t {
   kNothing,
-  kNoSession,  // its session is not open here: nothing, or forgotten with the session
+  kNoSession,  // its session is not open here: nothing, or forgotten with the session. No PREPARE that was sent so far
+               // is taken any more: a session that is opened has a new stamp, and its client knows that it is a new one
   kForgotten,  // below the session's watermark (or its session is gone): no record, and none will be made
   kCommitted,  // from the window; durable
   kAborted,    // the same

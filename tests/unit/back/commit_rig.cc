@@ -112,6 +112,7 @@ void CommitRig::build(Worker& worker, uint32_t index) {
   machine.ask_delay_ns = 40;
   machine.ask_delay_max_ns = 200;
   machine.vote_keep_ns = 2000;
+  machine.timer_pause_ns = 0;
   worker.machine.init(machine, bytes_of(worker.machine_memory, commit::Machine::memory_bytes(machine)), &worker);
   worker.back->set_machine(&worker.machine, &map_);
 }

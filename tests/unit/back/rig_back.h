@@ -22,7 +22,6 @@ struct RigSwitches {
   bool goes_on_after_failure = false;       // trap 11: a failed sync does not stop the node
   bool forgets_aborts = false;              // trap 14: an abort that was told is not recorded
   bool ignores_stamps = false;              // trap 14, COMMIT 8: what was sent before a restart is executed after it
-  bool absent_is_absent = false;          // trap 2: of an absent key only the absence is validated
   // Over several shards.
   bool reads_ignore_locks = false;        // trap 1: a read of a locked key answers the old value
   bool writes_ignore_locks = false;       // COMMIT 1: a transaction of one shard writes a locked key
@@ -48,11 +47,6 @@ class RigBack : public back::HostBack {
   explicit RigBack(const RigSwitches* switches, Arguments&&... arguments)
       : HostBack(std::forward<Arguments>(arguments)...), switches_(*switches) {}
 
-  offload::Found find(uint32_t local_shard, TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) {
-    offload::Found found = HostBack::find(local_shard, table, key, key_length, hash);
-    if (switches_.absent_is_absent && !found.present()) found.version = 1;
-    return found;
-  }
   Version take_version(uint32_t local_shard) {
     if (!switches_.reuses_reserved_versions) return HostBack::take_version(local_shard);
     Reserved& last = reserved_[local_shard];

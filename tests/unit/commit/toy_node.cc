@@ -243,9 +243,10 @@ Past ToyNode::past(const TransactionId& id, ShardId shard) const {
   const auto watermark = watermarks_.find(id.session);
   if (watermark != watermarks_.end() && id.sequence < watermark->second) return Past::kForgotten;
   if (!takes_prepare_ && expired_.contains({id_of(id), shard})) return Past::kForgotten;
+  // Here a session is open from its first PREPARE on, whenever that comes: never kNoSession, which says that no PREPARE
+  // of the session is taken.
   const auto outcome = window_.find({id_of(id), shard});
-  if (watermark == watermarks_.end()) return Past::kNoSession;
-  if (outcome == window_.end()) return Past::kNothing;
+  if (watermark == watermarks_.end() || outcome == window_.end()) return Past::kNothing;
   return outcome->second == Result::kCommitted ? Past::kCommitted : Past::kAborted;
 }
 
