@@ -97,3 +97,31 @@ def main(options):
     rows.row("cross-shard", far, "committed/s", "one shard, the same nodes", near, target=0.2, p99_us=p99.median,
              packets_per_transaction=each, packets_target=6, **facts)
     rows.row("cross-shard-latency", commit.p50_us, "us, p50 of a commit, one at a time", "echo", echo.p50_us, **facts)
+
+
+def over_two_nodes(options, name, workload, **settings):
+    """A workload on the same arrangement, with its aborts by cause."""
+    scenes.warn_about_cpus()
+    good, p99, causes = Trials(), Trials(), {}
+    with scenes.scene(options) as place:
+        pair = Pair(place)
+        for trial in range(options.trials):
+            run = pair.run(workload, options.seconds, **settings)
+            good.add(run.goodput)
+            p99.add(run.p99_us)
+            for cause, count in run.result.get("by_result", {}).items():
+                causes[cause] = causes.get(cause, 0) + int(count)
+            rows.progress(f"{name} trial {trial + 1}/{options.trials}: {run.describe()}")
+        pair.stop()
+    executed = sum(causes.values())
+    rows.row(name, good, "committed/s", p99_us=p99.median, **settings, seed=run.number("seed"),
+             config_hash=run.result.get("config_hash"),
+             shares={cause: round(count / executed, 5) for cause, count in causes.items() if count})
+
+
+def smallbank(options):
+    over_two_nodes(options, "smallbank", "smallbank", records=RECORDS, remote=50)
+
+
+def retwis(options):
+    over_two_nodes(options, "retwis", "retwis", records=RECORDS)

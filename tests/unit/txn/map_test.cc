@@ -26,7 +26,7 @@ ShardMap map_of_two() {
   map.shard_count = 0;
   map.nodes[0] = {{0x0a000001, 7700}, 2, 0};
   map.nodes[1] = {{0x0a000002, 7000}, 1, 0};
-  for (const uint32_t node : {0, 0, 1, 1, 0}) map.add_shard(node);
+  for (const uint32_t node : {0u, 0u, 1u, 1u, 0u}) map.add_shard(node);
   return map;
 }
 
