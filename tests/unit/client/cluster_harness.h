@@ -16,7 +16,7 @@ inline ShardMap two_nodes(uint32_t epoch = 5) {
   map.shard_count = 0;
   map.nodes[0] = {{0x0a000001, 7700}, 2, 0};
   map.nodes[1] = {{0x0a000002, 7700}, 2, 0};
-  for (const uint32_t node : {0, 0, 1, 1}) map.add_shard(node);
+  for (const uint32_t node : {0u, 0u, 1u, 1u}) map.add_shard(node);
   return map;
 }
 

@@ -81,7 +81,7 @@ TEST(MachineMap, AWrongShardAsksForTheMap) {
   newer.shard_count = 0;
   newer.nodes[0] = {map.nodes[1].base, 2, 0};
   newer.nodes[1] = {map.nodes[0].base, 2, 0};
-  for (const uint32_t node : {1, 1, 1, 0}) newer.add_shard(node);
+  for (const uint32_t node : {1u, 1u, 1u, 0u}) newer.add_shard(node);
   ClusterHarness h;
   h.open_both(&map);
   Slot* slot = h.add({0, 2});

@@ -59,7 +59,7 @@ struct Learning : ::testing::Test {
     map.shard_count = 0;
     map.nodes[0] = {{0x0a000002, 7700}, 1, 0};
     map.nodes[1] = {{0x0a000001, 7700}, 2, 0};  // the first one that is asked
-    for (const uint32_t node : {0, 1, 1, 0}) map.add_shard(node);
+    for (const uint32_t node : {0u, 1u, 1u, 0u}) map.add_shard(node);
     sessions.open_all(1);
     const std::vector<Sent> opens = std::move(transport.sent);
     transport.sent.clear();
