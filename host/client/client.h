@@ -14,6 +14,8 @@
 //   its session expires (that harms nothing but what is in flight).
 // - A transaction within one shard is one message; over several shards (shard_of() tells), of one node or several, it
 //   takes a message to each and two more delays. At most 16 shards.
+// - A refused write (BUSY, TOO_LARGE) has not happened. But nodes do not record refusals: if the network doubles
+//   messages by itself, another copy may still be executed.
 //
 // What is guaranteed: a committed transaction happened exactly once, however often its messages were lost or doubled
 // and however often the node was restarted (docs/PROTOCOL.md, section 9).

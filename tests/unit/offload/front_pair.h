@@ -91,6 +91,14 @@ class FrontPair : public ::testing::Test {
   void add_insert(uint32_t shard, const std::string& k, const std::string& value) {
     ASSERT_TRUE(builders[shard].insert(1, bytes(k), bytes(value)));
   }
+  // A transaction that writes key 0 on shard 0, which coordinates, and key 1 on shard 1, as far as it comes by itself.
+  void prepare_both() {
+    begin({0, 1});
+    add_put(0, key(0), "A");
+    add_put(1, key(1), "B");
+    send_all();
+    run();
+  }
   void send_all() {
     for (uint32_t i = 0; i < participants.count; ++i) send_to(participants.shards[i]);
   }

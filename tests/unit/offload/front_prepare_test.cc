@@ -61,11 +61,7 @@ TEST_F(Prepare, TwoNodesCommitAndADuplicateIsAnsweredFromTheWindow) {
 
 TEST_F(Prepare, NothingIsSaidBeforeItIsDurable) {
   start_two_nodes(true);
-  begin({0, 1});
-  add_put(0, key(0), "A");
-  add_put(1, key(1), "B");
-  send_all();
-  run();
+  prepare_both();
   EXPECT_TRUE(answers.empty());
   EXPECT_EQ(sent_between, 0u) << "a vote waits for its PREPARE record";
   nodes[1].back.sync_all();
@@ -164,11 +160,7 @@ TEST_F(Prepare, ABusinessReasonWaitsForTheLogThatItDependsOn) {
 
 TEST_F(Prepare, ANewerCopyTakesThePlaceOfTheOneThatWaits) {
   start_two_nodes(true);
-  begin({0, 1});
-  add_put(0, key(0), "A");
-  add_put(1, key(1), "B");
-  send_all();
-  run();
+  prepare_both();
   send_all();
   run();
   EXPECT_EQ(dropped, 1u);
@@ -200,11 +192,7 @@ TEST_F(Prepare, WhatCannotBeTakenIsRefusedWithoutAnOutcome) {
 
 TEST_F(Prepare, AnotherListOrEpochOrShardIsRefused) {
   start_two_nodes(true);
-  begin({0, 1});
-  add_put(0, key(0), "A");
-  add_put(1, key(1), "B");
-  send_all();
-  run();
+  prepare_both();
   begin_again({0, 1, 2});
   add_put(0, key(0), "A");
   send_to(0);
