@@ -62,8 +62,8 @@ concept CommitBack = requires(B back, uint32_t local_shard, std::span<const Writ
                               Bytes redo, Version version, const TransactionRecord& record, Lsn* lsn) {
   // The writes as redo; answers its length.
   { back.encode_redo(writes, room) } -> std::same_as<uint32_t>;
-  // Sets aside the memory that apply() will need (DESIGN 4.4, trap 16). False: there is none.
-  { back.set_aside(local_shard, redo) } -> std::same_as<bool>;
+  // Sets aside the memory that apply() of them will need (DESIGN 4.4, trap 16). False: there is none.
+  { back.set_aside(local_shard, writes) } -> std::same_as<bool>;
   {back.give_back(local_shard, redo)};
   // A version for its writes (COMMIT 17). False: see BusyReason.
   { back.take_version(local_shard) } -> std::same_as<Version>;

@@ -199,6 +199,7 @@ class Front final : private commit::Node {
   // peers.h
   bool is_from_peer(const Request& request) const;
   void take_peer_messages(Request& request, TimeNs now);
+  void prefetch_peers(uint32_t count);
   void deliver(const wire::CommitMessage& m, Bytes message, TimeNs now);
   uint32_t deliver_own(TimeNs now);
   // sessions.h
@@ -257,6 +258,14 @@ class Front final : private commit::Node {
   uint32_t free_copy_ = 0, copies_used_ = 0;
   std::array<Released, limits::kWaitingCopiesMax> done_;
   uint32_t done_head_ = 0, done_tail_ = 0;
+
+  // Messages of other participants, a group in work.
+  struct PeerMessage {
+    wire::CommitMessage message;
+    Bytes bytes;
+    const commit::Transaction* ends;
+  };
+  std::array<PeerMessage, limits::kPeerGroup> peers_;
 
   // Messages from shards of this worker to others of it: length (u32), message, padded to 8.
   uint32_t own_read_ = 0, own_used_ = 0;

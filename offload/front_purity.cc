@@ -20,7 +20,7 @@ struct NullBack {
   uint32_t poll(TimeNs) { return 0; }
   bool quiet() const { return true; }
   uint32_t encode_redo(std::span<const Write>, MutableBytes) { return 0; }
-  bool set_aside(uint32_t, Bytes) { return true; }
+  bool set_aside(uint32_t, std::span<const Write>) { return true; }
   void give_back(uint32_t, Bytes) {}
   Version take_version(uint32_t) { return ++version; }
   void apply(uint32_t, Version, Bytes) {}

@@ -39,6 +39,7 @@ inline constexpr uint32_t kCommitLocksDefault = 65536;        // locks that they
 inline constexpr uint32_t kWaitingCopiesMax = 8192;           // PREPAREs whose client waits; a power of two
 inline constexpr uint32_t kOwnMessagesBytes = 256u << 10;     // between shards of one worker, in one step of its loop
 inline constexpr uint32_t kOwnMessagesPerStep = 1024;         // of them, delivered in one step
+inline constexpr uint32_t kPeerGroup = 24;                    // messages of others, looked at together
 inline constexpr uint32_t kPreparedBytesMax = 2048;           // redo of one participant's writes
 inline constexpr uint64_t kAskDelayNanoseconds = 20'000'000;  // before anything is asked for, or sent again, at first
 inline constexpr uint64_t kAskDelayMaxNanoseconds = 640'000'000;

@@ -69,7 +69,8 @@ class HostBack {
   // the store is kept: apply() finds each key again. What is set aside is counted from the redo and from what it will
   // replace, so the keys must be locked from set_aside() to apply() or give_back().
   uint32_t encode_redo(std::span<const offload::Write> writes, MutableBytes room) const;
-  bool set_aside(uint32_t local_shard, Bytes redo);
+  bool set_aside(uint32_t local_shard, std::span<const offload::Write> writes);
+  bool set_aside(uint32_t local_shard, Bytes redo);  // the same, of a recovered one
   void give_back(uint32_t local_shard, Bytes redo);
   // 0: 2^48 commits of one shard in one incarnation; a restart takes a new one.
   Version take_version(uint32_t local_shard) {
@@ -108,7 +109,18 @@ class HostBack {
   uint32_t record_bytes(const offload::CommitRequest& request) const;
   bool has_room(const offload::CommitRequest& request);
   void encode(const offload::CommitRequest& request, Version version, std::byte* at, uint32_t bytes) const;
-  std::span<const storage::Need> needs_of(uint32_t local_shard, Bytes redo);
+  struct Prepared {  // a write of a redo, and its key's record (null: absent)
+    log::LoggedWrite write;
+    uint64_t hash;
+    storage::Record* record;
+  };
+  storage::Need need_of(TableId table, uint32_t key_length, uint32_t value_length, uint64_t hash,
+                        const storage::Record* record) const {
+    const auto bytes = static_cast<uint32_t>(sizeof(storage::Record)) + key_length + value_length;
+    return {table_index_[table], bytes, record == nullptr, hash, record};
+  }
+  std::span<const Prepared> take_apart(uint32_t local_shard, Bytes redo);
+  std::span<const storage::Need> needs_of(std::span<const Prepared> writes);
 
   const HostBackConfig config_;
   const Durability durability_;
@@ -119,6 +131,7 @@ class HostBack {
   std::vector<Version> current_versions_;                    // newest version taken, per local shard
   std::vector<Version> durable_versions_;                    // newest durable version; follows group by group
   std::array<storage::Need, limits::kOperationsMax> needs_;  // scratch of has_room(), needs_of()
+  std::array<Prepared, limits::kOperationsMax> prepared_;    // scratch of take_apart()
   std::byte* reserved_ = nullptr;                            // between can_commit() and commit()
   uint32_t reserved_bytes_ = 0;
   commit::Machine* machine_ = nullptr;

@@ -11,18 +11,6 @@ namespace {
 
 static_assert(offload::Back<HostBack> && offload::CommitBack<HostBack>);
 
-// Calls each(write, hash) for the writes of a redo.
-template <class Each>
-void for_each_write(Bytes redo, Each&& each) {
-  log::LoggedWrite write;
-  for (size_t at = 0; at < redo.size();) {
-    const uint32_t bytes = log::read_write(redo.data() + at, static_cast<uint32_t>(redo.size() - at), &write);
-    assert(bytes != 0 && "redo is what encode_redo() made, or what recovery has checked");
-    each(write, table_hash(hash_key(write.key.data(), static_cast<uint32_t>(write.key.size())), write.table));
-    at += bytes;
-  }
-}
-
 }  // namespace
 
 uint32_t HostBack::encode_redo(std::span<const offload::Write> writes, MutableBytes room) const {
@@ -35,40 +23,63 @@ uint32_t HostBack::encode_redo(std::span<const offload::Write> writes, MutableBy
   return used;
 }
 
-std::span<const storage::Need> HostBack::needs_of(uint32_t local_shard, Bytes redo) {
+std::span<const HostBack::Prepared> HostBack::take_apart(uint32_t local_shard, Bytes redo) {
   uint32_t count = 0;
-  for_each_write(redo, [&](const log::LoggedWrite& write, uint64_t hash) {
-    if (write.is_delete) return;
-    const auto key_length = static_cast<uint32_t>(write.key.size());
-    const storage::Record* const record =
-        shards_[local_shard]->find(write.table, write.key.data(), key_length, hash).record;
-    const auto bytes = static_cast<uint32_t>(sizeof(storage::Record) + key_length + write.value.size());
-    needs_[count++] = {table_index_[write.table], bytes, record == nullptr, hash, record};
-  });
+  for (size_t at = 0; at < redo.size(); ++count) {
+    Prepared& p = prepared_[count];
+    const uint32_t bytes = log::read_write(redo.data() + at, static_cast<uint32_t>(redo.size() - at), &p.write);
+    assert(bytes != 0 && "redo is what encode_redo() made, or what recovery has checked");
+    const std::byte* const key = p.write.key.data();
+    const auto key_length = static_cast<uint32_t>(p.write.key.size());
+    p.hash = table_hash(hash_key(key, key_length), p.write.table);
+    p.record = shards_[local_shard]->find(p.write.table, key, key_length, p.hash).record;
+    at += bytes;
+  }
+  return {prepared_.data(), count};
+}
+
+std::span<const storage::Need> HostBack::needs_of(std::span<const Prepared> writes) {
+  uint32_t count = 0;
+  for (const Prepared& p : writes) {
+    if (p.write.is_delete) continue;
+    needs_[count++] = need_of(p.write.table, static_cast<uint32_t>(p.write.key.size()),
+                              static_cast<uint32_t>(p.write.value.size()), p.hash, p.record);
+  }
   return {needs_.data(), count};
 }
 
+bool HostBack::set_aside(uint32_t local_shard, std::span<const offload::Write> writes) {
+  uint32_t count = 0;
+  for (const offload::Write& write : writes) {
+    if (write.is_delete) continue;
+    needs_[count++] = need_of(write.table, write.key_length, write.value_length, write.hash,
+                              static_cast<const storage::Record*>(write.handle));
+  }
+  return shards_[local_shard]->set_aside({needs_.data(), count});
+}
+
 bool HostBack::set_aside(uint32_t local_shard, Bytes redo) {
-  return shards_[local_shard]->set_aside(needs_of(local_shard, redo));
+  return shards_[local_shard]->set_aside(needs_of(take_apart(local_shard, redo)));
 }
 
 void HostBack::give_back(uint32_t local_shard, Bytes redo) {
-  shards_[local_shard]->give_back(needs_of(local_shard, redo));
+  shards_[local_shard]->give_back(needs_of(take_apart(local_shard, redo)));
 }
 
+// The records stay where they are until maintain(): a put() moves its own key's at most, and no key stands twice.
 void HostBack::apply(uint32_t local_shard, Version version, Bytes redo) {
-  give_back(local_shard, redo);
   storage::Shard& shard = *shards_[local_shard];
-  for_each_write(redo, [&](const log::LoggedWrite& write, uint64_t hash) {
-    const auto key_length = static_cast<uint32_t>(write.key.size());
-    storage::Record* const record = shard.find(write.table, write.key.data(), key_length, hash).record;
-    if (!write.is_delete) {
-      shard.put(write.table, write.key.data(), key_length, hash, write.value.data(),
-                static_cast<uint32_t>(write.value.size()), version, record);
-    } else if (record != nullptr) {
-      shard.erase(record, hash, version);
+  const std::span<const Prepared> writes = take_apart(local_shard, redo);
+  shard.give_back(needs_of(writes));
+  for (const Prepared& p : writes) {
+    const auto key_length = static_cast<uint32_t>(p.write.key.size());
+    if (!p.write.is_delete) {
+      shard.put(p.write.table, p.write.key.data(), key_length, p.hash, p.write.value.data(),
+                static_cast<uint32_t>(p.write.value.size()), version, p.record);
+    } else if (p.record != nullptr) {
+      shard.erase(p.record, p.hash, version);
     }
-  });
+  }
   shard.maintain();
 }
 
@@ -93,7 +104,7 @@ log::TransactionEntry entry_of(commit::Record kind, const commit::Transaction& t
       entry.type = log::RecordType::kPrepare;
       entry.locks = t.held_locks();
       entry.values = t.values_of(t.place);
-      entry.value_count = t.value_counts[t.place];
+      entry.value_count = t.parts[t.place].value_count;
       entry.redo = t.redo();
       return entry;
     case commit::Record::kCommit:

@@ -15,7 +15,8 @@ Session* Front<B>::session_of(const TransactionId& id) const {
   Session* const session = sessions_->find(id.session);
   if (session == nullptr) return nullptr;
   const uint32_t window = sessions_->configured().window;
-  if (id.sequence >= session->watermark + window) [[unlikely]] session->watermark = id.sequence - window + 1;
+  if (id.sequence >= session->watermark + window) [[unlikely]]
+    session->watermark = id.sequence - window + 1;
   return session;
 }
 
@@ -125,7 +126,9 @@ void Front<B>::answer(const commit::Transaction& t) {
   const bool has_values = committed && (t.yes | 1) == t.participants.all() && fixed + t.values_used <= copy.room;
   uint32_t length = wire::kHeaderBytes;
   if (has_values) {
-    wire::begin_prepared(copy.message, t.id, t.client.stamp, t.participants, t.versions.data());
+    std::array<Version, limits::kParticipantsMax> versions;
+    for (uint32_t i = 0; i < t.participants.count; ++i) versions[i] = t.parts[i].version;
+    wire::begin_prepared(copy.message, t.id, t.client.stamp, t.participants, versions.data());
     length = fixed;
     for (uint32_t i = 0; i < t.participants.count; ++i) {
       const Bytes values = t.values_of(i);

@@ -18,26 +18,59 @@ bool Front<B>::is_from_peer(const Request& request) const {
   return node < config_.map.node_count && node != config_.map.self;
 }
 
+// In groups, so that what the messages are about is asked of memory for all of a group before it is looked at.
 template <Back B>
 void Front<B>::take_peer_messages(Request& request, TimeNs now) {
+  wire::ParseError error = wire::ParseError::kNone;
   uint32_t at = 0;
-  while (at + wire::kHeaderBytes <= request.length) {
-    const std::byte* const message = request.message + at;
-    const uint32_t length = wire::read_header(message).length;
-    wire::CommitMessage m;
-    wire::ParseError error = wire::ParseError::kLength;
-    if (length >= wire::kHeaderBytes && at + length <= request.length) {
-      error = wire::parse_commit_message(message, length, &m);
+  while (at + wire::kHeaderBytes <= request.length && error == wire::ParseError::kNone) {
+    uint32_t count = 0;
+    for (; count < peers_.size() && at + wire::kHeaderBytes <= request.length; ++count) {
+      const std::byte* const message = request.message + at;
+      const uint32_t length = wire::read_header(message).length;
+      error = wire::ParseError::kLength;
+      if (length >= wire::kHeaderBytes && at + length <= request.length) {
+        error = wire::parse_commit_message(message, length, &peers_[count].message);
+      }
+      if (error != wire::ParseError::kNone) break;
+      peers_[count].bytes = {message, length};
+      machine_.prefetch_chain(peers_[count].message);
+      at += (length + 7) & ~7u;
     }
-    if (error != wire::ParseError::kNone) {  // where the next one begins cannot be trusted either
-      ++counters_.parse_errors[static_cast<uint8_t>(error)];
-      request.drop = error;
-      return;
-    }
-    deliver(m, {message, length}, now);
-    at += (length + 7) & ~7u;
+    prefetch_peers(count);
+    for (uint32_t i = 0; i < count; ++i) deliver(peers_[i].message, peers_[i].bytes, now);
+  }
+  if (error != wire::ParseError::kNone) {  // where the next one begins cannot be trusted either
+    ++counters_.parse_errors[static_cast<uint8_t>(error)];
+    request.drop = error;
+    return;
   }
   request.action = Action::kTaken;
+}
+
+// What a decision writes, and where its client is answered.
+template <Back B>
+inline void Front<B>::prefetch_peers(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) machine_.prefetch_first(peers_[i].message);
+  for (uint32_t i = 0; i < count; ++i) {
+    const commit::Transaction* const t = machine_.may_end(peers_[i].message);
+    peers_[i].ends = t;
+    if (t == nullptr) continue;
+    for (const commit::Lock& lock : t->held_locks()) {
+      if (lock.exclusive) back_->prefetch_bucket(routes_[t->shard].local_shard, lock.key);
+    }
+    if (t->client.copy == nullptr) continue;
+    const Copy& copy = *static_cast<const Copy*>(t->client.copy);
+    txnic::prefetch(copy.message);
+    txnic::prefetch(copy.message + 64);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const commit::Transaction* const t = peers_[i].ends;
+    if (t == nullptr) continue;
+    for (const commit::Lock& lock : t->held_locks()) {
+      if (lock.exclusive) back_->prefetch_record(routes_[t->shard].local_shard, lock.key);
+    }
+  }
 }
 
 // To the machine; a message that came to the wrong worker goes on to the right one.

@@ -76,7 +76,8 @@ commit::PrepareAnswer Front<B>::prepare(const Parsed& parsed, const Participants
   if (writes != 0) {
     prepare.redo = {redo_.data(), back_->encode_redo({writes_.data(), writes}, redo_)};
     *busy = BusyReason::kMemory;
-    if (!back_->set_aside(parsed.local_shard, prepare.redo)) return commit::PrepareAnswer::kFull;
+    if (!back_->set_aside(parsed.local_shard, std::span<const Write>(writes_.data(), writes)))
+      return commit::PrepareAnswer::kFull;
     prepare.version = back_->take_version(parsed.local_shard);
     if (prepare.version == 0) [[unlikely]] {
       back_->give_back(parsed.local_shard, prepare.redo);
@@ -159,8 +160,7 @@ void Front<B>::settle_prepare(Request& request, const Parsed& parsed, commit::Pr
         request.action = Action::kTaken;
         return;
       }
-      const Outcome outcome =
-          sessions_->entry(sessions_->find(header.session), parsed.local_shard, header.sequence);
+      const Outcome outcome = sessions_->entry(sessions_->find(header.session), parsed.local_shard, header.sequence);
       refuse(request, header, outcome.result(), outcome.detail());
       wire::Header reply = wire::read_header(request.message);
       reply.flags = wire::kReplyFlagDecided | wire::kReplyFlagDuplicate;
@@ -168,11 +168,15 @@ void Front<B>::settle_prepare(Request& request, const Parsed& parsed, commit::Pr
       ++counters_.duplicates;
       return;
     }
-    case PrepareAnswer::kForgotten: refuse(request, header, Result::kOldSequence, 0); return;
+    case PrepareAnswer::kForgotten:
+      refuse(request, header, Result::kOldSequence, 0);
+      return;
     case PrepareAnswer::kDiffers:
       refuse(request, header, Result::kBadRequest, static_cast<uint8_t>(wire::ParseError::kParticipants));
       return;
-    default: refuse(request, header, Result::kBusy, static_cast<uint8_t>(busy)); return;
+    default:
+      refuse(request, header, Result::kBusy, static_cast<uint8_t>(busy));
+      return;
   }
 }
 

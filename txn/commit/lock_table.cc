@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "txn/commit/lock_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
 namespace txnic::commit {
+namespace {
 
-// Twice as many slots as locks: probes stay short, and there is always a free slot to end them.
-size_t LockTable::memory_bytes(uint32_t locks) { return std::bit_ceil(size_t{locks} * 2) * sizeof(Slot); }
+constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+// A full table has chains of four to eight; the usual one is nearly empty, and its heads fit a cache.
+uint32_t chains(uint32_t locks) { return std::max(std::bit_ceil(locks) / 4, 16u); }
+
+}  // namespace
+
+size_t LockTable::memory_bytes(uint32_t locks) {
+  return align64(chains(locks) * sizeof(uint32_t)) + align64(locks * sizeof(Node));
+}
 
 void LockTable::init(uint32_t locks, MutableBytes memory) {
   assert(locks != 0 && memory.size() >= memory_bytes(locks));
-  mask_ = static_cast<uint32_t>(std::bit_ceil(size_t{locks} * 2) - 1);
+  mask_ = chains(locks) - 1;
   limit_ = locks;
   used_ = 0;
-  slots_ = reinterpret_cast<Slot*>(memory.data());
-  for (uint32_t i = 0; i <= mask_; ++i) slots_[i] = Slot{};
+  heads_ = reinterpret_cast<uint32_t*>(memory.data());
+  std::fill_n(heads_, size_t{mask_} + 1, kEnd);
+  nodes_ = reinterpret_cast<Node*>(memory.data() + align64((size_t{mask_} + 1) * sizeof(uint32_t)));
+  for (uint32_t i = 0; i < locks; ++i) nodes_[i].next = i + 1 < locks ? i + 1 : kEnd;
+  free_ = 0;
 }
 
 LockTable::Taken LockTable::acquire(std::span<const Lock> locks) {
@@ -33,38 +45,35 @@ void LockTable::release(std::span<const Lock> locks) {
 }
 
 bool LockTable::acquire_one(const Lock& lock) {
-  uint32_t at = home(lock.key);
-  while (slots_[at].holders != 0 && slots_[at].key != lock.key) at = (at + 1) & mask_;
-  Slot& slot = slots_[at];
-  if (slot.holders == 0) {
-    slot = {lock.key, 1, lock.exclusive};
-    ++used_;
+  uint32_t& first = head(lock.key);
+  for (uint32_t at = first; at != kEnd; at = nodes_[at].next) {
+    Node& node = nodes_[at];
+    if (node.key != lock.key) continue;
+    if (node.exclusive != 0 || lock.exclusive) return false;
+    ++node.holders;
     return true;
   }
-  if (slot.exclusive || lock.exclusive) return false;
-  ++slot.holders;
+  const uint32_t at = free_;
+  assert(at != kEnd);
+  free_ = nodes_[at].next;
+  nodes_[at] = {lock.key, first, 1, lock.exclusive};
+  first = at;
+  ++used_;
   return true;
 }
 
 void LockTable::release_one(const Lock& lock) {
-  uint32_t at = home(lock.key);
-  while (slots_[at].key != lock.key || slots_[at].holders == 0) {
-    assert(slots_[at].holders != 0 && "a lock is released that nobody holds");
-    at = (at + 1) & mask_;
-  }
-  assert(slots_[at].exclusive == lock.exclusive);
-  if (--slots_[at].holders != 0) return;
+  uint32_t* link = &head(lock.key);
+  while (*link != kEnd && nodes_[*link].key != lock.key) link = &nodes_[*link].next;
+  assert(*link != kEnd && "a lock is released that nobody holds");
+  const uint32_t at = *link;
+  Node& node = nodes_[at];
+  assert(node.exclusive == lock.exclusive);
+  if (--node.holders != 0) return;
   --used_;
-  // Close the gap: a later slot moves up if its home is not between the gap and itself.
-  uint32_t gap = at;
-  for (uint32_t next = (gap + 1) & mask_; slots_[next].holders != 0; next = (next + 1) & mask_) {
-    const uint32_t from_home = (next - home(slots_[next].key)) & mask_;
-    if (from_home >= ((next - gap) & mask_)) {
-      slots_[gap] = slots_[next];
-      slots_[next].holders = 0;
-      gap = next;
-    }
-  }
+  *link = node.next;
+  node.next = free_;
+  free_ = at;
 }
 
 }  // namespace txnic::commit

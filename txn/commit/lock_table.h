@@ -30,8 +30,8 @@ class LockTable {
   bool any() const { return used_ != 0; }
   // A read of this key must fail.
   bool is_write_locked(uint64_t key) const {
-    const Slot* const slot = find(key);
-    return slot != nullptr && slot->exclusive;
+    const Node* const node = find(key);
+    return node != nullptr && node->exclusive != 0;
   }
   // A write of this key must fail.
   bool is_locked(uint64_t key) const { return find(key) != nullptr; }
@@ -43,25 +43,31 @@ class LockTable {
   uint32_t size() const { return used_; }
 
  private:
-  struct Slot {
+  static constexpr uint32_t kEnd = 0xffffffff;
+  // Nodes are reused last in, first out: however large the table is, what is touched is as large as what is locked, and
+  // stays in the processor's caches.
+  struct Node {
     uint64_t key;
-    uint32_t holders;  // 0: free
-    bool exclusive;
+    uint32_t next;
+    uint32_t holders : 31;
+    uint32_t exclusive : 1;
   };
-  uint32_t home(uint64_t key) const { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15ull) >> 32) & mask_; }
-  const Slot* find(uint64_t key) const {
-    for (uint32_t at = home(key);; at = (at + 1) & mask_) {
-      if (slots_[at].holders == 0) return nullptr;
-      if (slots_[at].key == key) return &slots_[at];
+  uint32_t& head(uint64_t key) const { return heads_[(key * 0x9e3779b97f4a7c15ull) >> 32 & mask_]; }
+  const Node* find(uint64_t key) const {
+    for (uint32_t at = head(key); at != kEnd; at = nodes_[at].next) {
+      if (nodes_[at].key == key) return &nodes_[at];
     }
+    return nullptr;
   }
   bool acquire_one(const Lock& lock);
   void release_one(const Lock& lock);
 
-  Slot* slots_ = nullptr;
+  uint32_t* heads_ = nullptr;
+  Node* nodes_ = nullptr;
   uint32_t mask_ = 0;
   uint32_t used_ = 0;
   uint32_t limit_ = 0;
+  uint32_t free_ = kEnd;
 };
 
 }  // namespace txnic::commit

@@ -16,17 +16,20 @@ uint32_t awaited_entries(const MachineConfig& config) { return std::bit_ceil(con
 
 State state_after(Record record) {
   switch (record) {
-    case Record::kPrepare: return State::kPrepared;
-    case Record::kCommit: return State::kCommitted;
-    default: return State::kAborted;
+    case Record::kPrepare:
+      return State::kPrepared;
+    case Record::kCommit:
+      return State::kCommitted;
+    default:
+      return State::kAborted;
   }
 }
 
 }  // namespace
 
 size_t Machine::memory_bytes(const MachineConfig& config) {
-  return align64(TransactionTable::memory_bytes(config.transactions)) +
-         align64(LockTable::memory_bytes(config.locks)) + align64(awaited_entries(config) * sizeof(Awaited));
+  return align64(TransactionTable::memory_bytes(config.transactions)) + align64(LockTable::memory_bytes(config.locks)) +
+         align64(awaited_entries(config) * sizeof(Awaited));
 }
 
 void Machine::init(const MachineConfig& config, MutableBytes memory, Node* node) {
@@ -46,12 +49,23 @@ void Machine::init(const MachineConfig& config, MutableBytes memory, Node* node)
 
 void Machine::on_message(const wire::CommitMessage& m, TimeNs now) {
   switch (m.type) {
-    case wire::Type::kVote: on_vote(m, now); return;
-    case wire::Type::kDecision: on_decision(m, now); return;
-    case wire::Type::kAcknowledge: on_acknowledge(m); return;
-    case wire::Type::kAsk: on_ask(m, now); return;
-    case wire::Type::kInquire: on_inquire(m, now); return;
-    default: return;
+    case wire::Type::kVote:
+      on_vote(m, now);
+      return;
+    case wire::Type::kDecision:
+      on_decision(m, now);
+      return;
+    case wire::Type::kAcknowledge:
+      on_acknowledge(m);
+      return;
+    case wire::Type::kAsk:
+      on_ask(m, now);
+      return;
+    case wire::Type::kInquire:
+      on_inquire(m, now);
+      return;
+    default:
+      return;
   }
 }
 
@@ -65,8 +79,7 @@ Transaction* Machine::find_or_insert(const wire::CommitMessage& m, TimeNs now) {
     ++counters_.full;
     return nullptr;
   }
-  t->participants = m.participants;
-  t->place = static_cast<uint8_t>(m.participants.index_of(m.shard));
+  t->bind(m.participants);
   t->since = now;
   t->due = now + config_.vote_keep_ns;
   return t;
@@ -127,12 +140,8 @@ bool Machine::keep_values(Transaction& t, uint32_t participant, Version version,
       t.value_count() + count > limits::kOperationsMax) {
     return false;
   }
-  if (!values.empty()) std::memcpy(&t.values[t.values_used], values.data(), values.size());
-  t.values_at[participant] = t.values_used;
-  t.values_bytes[participant] = static_cast<uint16_t>(values.size());
+  t.parts[participant] = {version, t.keep(values.data(), values.size()), static_cast<uint16_t>(values.size()), count};
   t.values_used = static_cast<uint16_t>(t.values_used + values.size());
-  t.value_counts[participant] = count;
-  t.versions[participant] = version;
   return true;
 }
 
@@ -200,7 +209,7 @@ void Machine::send_vote(const Transaction& t) {
     m.vote = wire::Vote::kYes;
     m.version = t.version();
     m.values = t.values_of(t.place);
-    m.value_count = t.value_counts[t.place];
+    m.value_count = t.parts[t.place].value_count;
   } else {
     m.vote = t.state == State::kAborted ? wire::Vote::kNever : wire::Vote::kNo;
     m.result = t.result;

@@ -70,15 +70,15 @@ enum class Forced : uint8_t {
 };
 
 struct MachineCounters {
-  uint64_t prepared = 0, refused = 0;       // as participant
-  uint64_t committed = 0, aborted = 0;      // as participant
+  uint64_t prepared = 0, refused = 0;                         // as participant
+  uint64_t committed = 0, aborted = 0;                        // as participant
   uint64_t decided_commit = 0, decided_abort = 0, ended = 0;  // as coordinator
-  uint64_t promises = 0;                    // aborts of what was not prepared here
+  uint64_t promises = 0;                                      // aborts of what was not prepared here
   uint64_t asked = 0, inquired = 0, decisions_repeated = 0;
-  uint64_t full = 0;                        // messages dropped for lack of a slot: sent again by their senders
-  uint64_t differed = 0;                    // named another list of participants than the id is bound to
-  uint64_t forced = 0;                      // by the operator
-  uint64_t contradictions = 0;              // a decision against a durable one: never overwritten, an alarm
+  uint64_t full = 0;            // messages dropped for lack of a slot: sent again by their senders
+  uint64_t differed = 0;        // named another list of participants than the id is bound to
+  uint64_t forced = 0;          // by the operator
+  uint64_t contradictions = 0;  // a decision against a durable one: never overwritten, an alarm
 };
 
 class Machine {
@@ -93,6 +93,15 @@ class Machine {
   PrepareAnswer prepare(const PrepareRequest& request, TimeNs now);
   // ---- a message of another participant, for a shard of this worker
   void on_message(const wire::CommitMessage& m, TimeNs now);
+  // The same of many, in stages, so that their cache misses overlap: call each for all, then on_message() for all.
+  void prefetch_chain(const wire::CommitMessage& m) { table_.prefetch_chain(m.id, m.shard); }
+  void prefetch_first(const wire::CommitMessage& m) { table_.prefetch_first(m.id, m.shard); }
+  // A prepared transaction that this message may bring to its end, or null.
+  const Transaction* may_end(const wire::CommitMessage& m) {
+    if (m.type != wire::Type::kVote && m.type != wire::Type::kDecision) return nullptr;
+    const Transaction* const t = table_.find(m.id, m.shard);
+    return t != nullptr && t->state == State::kPrepared ? t : nullptr;
+  }
   // ---- durable.cc: the log is durable up to here
   void on_durable(Lsn durable, TimeNs now);
   // ---- timers.cc: one bounded step. Answers how much was done.

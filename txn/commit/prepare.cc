@@ -13,9 +13,12 @@ PrepareAnswer Machine::seen(const TransactionId& id, ShardId shard, const Partic
   if (t == nullptr) {
     switch (node_->past(id, shard)) {
       case Past::kNothing:
-      case Past::kNoSession: return PrepareAnswer::kNew;
-      case Past::kForgotten: return PrepareAnswer::kForgotten;
-      default: return PrepareAnswer::kFinished;
+      case Past::kNoSession:
+        return PrepareAnswer::kNew;
+      case Past::kForgotten:
+        return PrepareAnswer::kForgotten;
+      default:
+        return PrepareAnswer::kFinished;
     }
   }
   if (t->participants != participants) {
@@ -45,8 +48,7 @@ PrepareAnswer Machine::prepare(const PrepareRequest& request, TimeNs now) {
     return PrepareAnswer::kFull;
   }
   assert(t->state == State::kUnknown && !t->refused);
-  t->participants = request.participants;
-  t->place = static_cast<uint8_t>(request.participants.index_of(request.shard));
+  if (t->participants.count == 0) t->bind(request.participants);  // else votes have come
   t->since = now;
   wait(*t, now);
   if (request.verdict != Result::kCommitted) return refuse(*t, request, request.verdict, request.detail);
@@ -60,10 +62,8 @@ PrepareAnswer Machine::prepare(const PrepareRequest& request, TimeNs now) {
     ++counters_.full;
     return PrepareAnswer::kFull;
   }
-  std::copy(request.locks.begin(), request.locks.end(), t->locks.begin());
-  t->lock_count = static_cast<uint8_t>(request.locks.size());
-  if (!request.redo.empty()) std::memcpy(t->payload.data(), request.redo.data(), request.redo.size());
-  t->payload_bytes = static_cast<uint16_t>(request.redo.size());
+  t->keep_locks(request.locks);
+  t->keep_redo(request.redo);
   if (!log(Record::kPrepare, *t)) {
     locks_.release(t->held_locks());
     drop(*t);

@@ -17,8 +17,7 @@ bool Machine::restore(const Restored& restored, TimeNs now) {
   }
   Transaction* const t = table_.insert(p.id, p.shard);
   if (t == nullptr) return false;
-  t->participants = p.participants;
-  t->place = static_cast<uint8_t>(place);
+  t->bind(p.participants);
   t->state = restored.state;
   t->durable = true;
   t->since = now;
@@ -26,17 +25,15 @@ bool Machine::restore(const Restored& restored, TimeNs now) {
   t->detail = restored.detail;
   t->forced = restored.forced;
   t->due = now;
-  t->versions[place] = p.version;  // of a commit, too: its END record tells the window
+  t->parts[place].version = p.version;  // of a commit, too: its END record tells the window
   if (restored.state != State::kPrepared) return true;
   t->recovered = true;
   if (locks_.acquire(p.locks) != LockTable::Taken::kYes ||
       !keep_values(*t, place, p.version, p.values, p.value_count)) {
     return false;
   }
-  std::copy(p.locks.begin(), p.locks.end(), t->locks.begin());
-  t->lock_count = static_cast<uint8_t>(p.locks.size());
-  if (!p.redo.empty()) std::memcpy(t->payload.data(), p.redo.data(), p.redo.size());
-  t->payload_bytes = static_cast<uint16_t>(p.redo.size());
+  t->keep_locks(p.locks);
+  t->keep_redo(p.redo);
   return true;
 }
 

@@ -10,13 +10,15 @@
 namespace txnic::commit {
 namespace {
 
+constexpr size_t kFarBytes = (Transaction::kContentBytesMax + 63) & ~size_t{63};
 constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 uint32_t chains(uint32_t transactions) { return std::bit_ceil(transactions * 2); }
 
 }  // namespace
 
 size_t TransactionTable::memory_bytes(uint32_t transactions) {
-  return align64(chains(transactions) * sizeof(uint32_t)) + align64(transactions * sizeof(Transaction));
+  return align64(chains(transactions) * sizeof(uint32_t)) + align64(transactions * sizeof(Transaction)) +
+         size_t{transactions} * kFarBytes;
 }
 
 void TransactionTable::init(uint32_t transactions, MutableBytes memory) {
@@ -28,9 +30,11 @@ void TransactionTable::init(uint32_t transactions, MutableBytes memory) {
   for (uint32_t i = 0; i <= mask_; ++i) heads_[i] = kEnd;
   std::byte* const at = memory.data() + align64((size_t{mask_} + 1) * sizeof(uint32_t));
   transactions_ = reinterpret_cast<Transaction*>(at);
+  std::byte* const far = at + align64(transactions * sizeof(Transaction));
   free_ = 0;
   for (uint32_t i = 0; i < transactions; ++i) {
     new (&transactions_[i]) Transaction;
+    transactions_[i].far = far + i * kFarBytes;
     transactions_[i].next = i + 1 < transactions ? i + 1 : kEnd;
   }
 }
@@ -49,13 +53,14 @@ Transaction* TransactionTable::find(const TransactionId& id, ShardId shard) {
 }
 
 Transaction* TransactionTable::insert(const TransactionId& id, ShardId shard) {
-  assert(find(id, shard) == nullptr);
   if (free_ == kEnd) return nullptr;
   const uint32_t slot = free_;
   Transaction& t = transactions_[slot];
   free_ = t.next;
   const uint32_t generation = t.generation + 1;
-  new (&t) Transaction;  // the large arrays stay as they are
+  std::byte* const far = t.far;
+  new (&t) Transaction;  // the arrays stay as they are
+  t.far = far;
   t.generation = generation;
   t.id = id;
   t.shard = shard;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "txn/commit/transaction_state.h"
+#include "txn/prefetch.h"
 
 namespace txnic::commit {
 
@@ -13,6 +14,18 @@ class TransactionTable {
   void init(uint32_t transactions, MutableBytes memory);
 
   Transaction* find(const TransactionId& id, ShardId shard);
+  // find() of many, in stages, so that their cache misses overlap.
+  void prefetch_chain(const TransactionId& id, ShardId shard) { prefetch(&chain(id, shard)); }
+  void prefetch_first(const TransactionId& id, ShardId shard) {
+    const uint32_t slot = chain(id, shard);
+    if (slot == kEnd) return;
+    const Transaction& t = transactions_[slot];
+    prefetch(&t);
+    prefetch(&t.client);
+    prefetch(&t.parts);
+    prefetch(&t.near);
+    prefetch(t.near.data() + 64);
+  }
   // Adds one, which must not be there; null when the table is full.
   Transaction* insert(const TransactionId& id, ShardId shard);
   void erase(Transaction* transaction);

@@ -236,9 +236,8 @@ uint32_t NodeRig::transactions() const {
 uint32_t NodeRig::undecided() const {
   uint32_t count = 0;
   for (const Worker& worker : workers_) {
-    worker.front->machine().for_each([&](const commit::Transaction& t) {
-      count += !t.decided() || !t.durable || (t.coordinates() && !t.ended);
-    });
+    worker.front->machine().for_each(
+        [&](const commit::Transaction& t) { count += !t.decided() || !t.durable || (t.coordinates() && !t.ended); });
   }
   return count;
 }
@@ -334,13 +333,14 @@ void NodeRig::drop_read_locks(Worker& worker) const {
   auto& locks = const_cast<commit::LockTable&>(worker.front->machine().locks());
   worker.front->machine().for_each([&](const commit::Transaction& held) {
     auto& t = const_cast<commit::Transaction&>(held);
+    auto* const own = const_cast<commit::Lock*>(t.held_locks().data());
     for (uint32_t i = 0; i < t.lock_count;) {
-      if (t.locks[i].exclusive) {
+      if (own[i].exclusive) {
         ++i;
         continue;
       }
-      locks.release({&t.locks[i], 1});
-      t.locks[i] = t.locks[--t.lock_count];
+      locks.release({&own[i], 1});
+      own[i] = own[--t.lock_count];
     }
   });
 }

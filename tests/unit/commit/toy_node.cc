@@ -199,7 +199,7 @@ LogRecord ToyNode::record_of(Record kind, const Transaction& t) const {
   record.locks.assign(t.held_locks().begin(), t.held_locks().end());
   record.redo = copy(t.redo());
   record.values = copy(t.values_of(t.place));
-  record.value_count = t.value_counts[t.place];
+  record.value_count = t.parts[t.place].value_count;
   record.version = t.version();
   return record;
 }

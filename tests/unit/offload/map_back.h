@@ -71,7 +71,7 @@ class MapBack {
     std::memcpy(room.data(), redo.data(), redo.size());
     return static_cast<uint32_t>(redo.size());
   }
-  bool set_aside(uint32_t, Bytes) {
+  bool set_aside(uint32_t, std::span<const offload::Write>) {
     aside += has_room;
     return has_room;
   }
