@@ -118,6 +118,7 @@ struct alignas(64) WorkerCounters {
   Counter checksums_unfinished;  // a local kernel left the UDP checksum to hardware that is not there: accepted
 
   Counter busy_ns, idle_ns;
+  Counter emulated_ns;  // of busy_ns: waited for because a hardware profile says so
   Counter busy_steps, idle_steps;
   Counter longest_step_ns;
   std::array<Counter, kStepBuckets> step_buckets;

@@ -50,9 +50,15 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
       clock_(clock),
       exchange_(exchange),
       transmitter_(index, ports, exchange, &gate_, &counters_, options.transmit_patience_milliseconds * 1'000'000ull),
+      emulates_(!options.emulation.profile.is_empty()),
+      lost_time_(options.emulation.is_soc ? options.emulation.profile.soc_slowdown_milli : 1000),
       outgoing_(workers_) {
   assert(options.burst >= 1 && options.burst <= limits::kBurstMax);
   if (options.map) outbox_.emplace(index, options, ports, hops, exchange, &transmitter_, &counters_);
+  const uint32_t link = options.emulation.link_port_index;
+  if (link < ports.size() && options.emulation.profile.shapes_link()) {
+    transmitter_.emulate_link(ports[link].id, options.emulation.profile);
+  }
   for (uint32_t i = 0; i < ports.size(); ++i) {
     for (uint16_t q = 0; q < ports[i].rx_queues; ++q) {
       if (queue_owner(i, q, ports[i].rx_queues, workers_) == index) {
@@ -71,10 +77,12 @@ void Worker::run() {
     if (phase == Phase::kExit) break;
     const uint32_t work = step(now, phase == Phase::kRun);
     if (phase == Phase::kDrain) {
-      const bool quiet = work == 0 && !mode_->busy() && !transmitter_.congested();
+      const bool quiet = work == 0 && !mode_->busy() && !transmitter_.congested() &&
+                         transmitter_.delayed() == 0;
       quiet_steps_.store(quiet ? quiet_steps_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_release);
     }
     const TimeNs after = clock_.now();
+    if (emulates_ && work != 0) [[unlikely]] lost_time_.worked(after - emulated_until_ns_);  // sending, too
     account(now, after, work);
     now = after;
     if (work == 0) {
@@ -105,6 +113,7 @@ uint32_t Worker::step(TimeNs now, bool receiving) {
   if (outbox_) work += outbox_->flush(now);
   if (workers_ > 1) flush_forwards();
   progress_.enter(Stage::kTransmit);
+  if (emulates_) [[unlikely]] now = emulate(now, work);
   transmitter_.flush_all(now);
   counters_.settle_drops();
   return work;
@@ -374,6 +383,16 @@ void Worker::flush_forwards() {
     }
     out.count = 0;
   }
+}
+
+// What the step has done so far takes longer on the emulated hardware; what leaves now leaves behind that.
+TimeNs Worker::emulate(TimeNs began, uint32_t work) {
+  if (work == 0) return clock_.now();  // what is owed waits for the next busy step
+  lost_time_.worked(clock_.now() - began, transmitter_.take_owed_ns());
+  TimeNs lost = 0;
+  emulated_until_ns_ = lost_time_.lose(clock_, &lost);
+  counters_.emulated_ns.add(lost);
+  return emulated_until_ns_;
 }
 
 void Worker::account(TimeNs began, TimeNs ended, uint32_t work) {

@@ -14,6 +14,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/exchange.h"
 #include "dataplane/frame.h"
+#include "dataplane/lost_time.h"
 #include "dataplane/modes/mode.h"
 #include "dataplane/options.h"
 #include "dataplane/outbox.h"
@@ -76,6 +77,7 @@ class Worker {
   void reply(Packet& packet);
   void forward(uint32_t to, rte_mbuf* packet, uint32_t tag);
   void flush_forwards();
+  TimeNs emulate(TimeNs began, uint32_t work);
   void account(TimeNs began, TimeNs ended, uint32_t work);
   void rest();
 
@@ -90,6 +92,9 @@ class Worker {
   Progress progress_;
   WorkerCounters counters_;
   Transmitter transmitter_;
+  const bool emulates_;
+  LostTime lost_time_;
+  TimeNs emulated_until_ns_ = 0;  // the step before
   std::optional<WorkerOutbox> outbox_;
   std::vector<Source> sources_;
   uint32_t empty_steps_ = 0;

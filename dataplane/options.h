@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/checksum.h"
+#include "offload/emulation/profile.h"
 #include "txn/limits.h"
 #include "txn/shard_map.h"
 
@@ -38,6 +39,14 @@ struct NextHopOptions {
   uint32_t prefix_length = 0;  // of our subnet, where there is a gateway: 1–31
 };
 
+// A hardware profile, emulated in real time.
+struct EmulationOptions {
+  static constexpr uint32_t kNoLink = 0xffffffff;
+  offload::HardwareProfile profile;
+  bool is_soc = false;               // the workers are as slow as the profile's SoC
+  uint32_t link_port_index = kNoLink;  // which of our ports is the link; each side emulates what it sends
+};
+
 struct DataplaneOptions {
   uint32_t address = 0x0a630001;     // IPv4 address that we answer for, host order (10.99.0.1)
   uint16_t base_port = 7700;         // worker w listens on base_port + w
@@ -55,6 +64,7 @@ struct DataplaneOptions {
   // Given, each worker has an outbox: for the other workers of this node, and for the map's other nodes.
   std::optional<ShardMap> map;
   NextHopOptions next_hops;  // to the other nodes
+  EmulationOptions emulation;
 };
 
 }  // namespace txnic::dataplane

@@ -52,6 +52,7 @@ void add_worker(const WorkerCounters& from, Totals* totals) {
   totals->checksums_unfinished += from.checksums_unfinished.read();
   totals->busy_ns += from.busy_ns.read();
   totals->idle_ns += from.idle_ns.read();
+  totals->emulated_ns += from.emulated_ns.read();
   totals->busy_steps += from.busy_steps.read();
   totals->idle_steps += from.idle_steps.read();
   totals->longest_step_ns = std::max(totals->longest_step_ns, from.longest_step_ns.read());
@@ -231,9 +232,11 @@ std::string to_json(const Totals& totals) {
          totals.from_workers);
   out += outbox_json(totals.outbox);
   append(&out,
-         ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64 ",\"busy_steps\":%" PRIu64 ",\"idle_steps\":%" PRIu64
+         ",\"busy_ns\":%" PRIu64 ",\"emulated_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
+         ",\"busy_steps\":%" PRIu64 ",\"idle_steps\":%" PRIu64
          ",\"longest_step_ns\":%" PRIu64 ",\"step_p99_99_ns\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"ports\":[",
-         totals.busy_ns, totals.idle_ns, totals.busy_steps, totals.idle_steps, totals.longest_step_ns,
+         totals.busy_ns, totals.emulated_ns, totals.idle_ns, totals.busy_steps, totals.idle_steps,
+         totals.longest_step_ns,
          step_quantile_ns(totals, 0.9999), totals.stalls);
   comma = "";
   for (const PortTotals& port : totals.ports) {

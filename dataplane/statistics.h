@@ -42,7 +42,7 @@ struct Totals {
   OutboxTotals outbox;
   uint64_t held_now = 0;
   uint64_t checksums_unfinished = 0;
-  uint64_t busy_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;
+  uint64_t busy_ns = 0, emulated_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;
   uint64_t longest_step_ns = 0;
   std::array<uint64_t, kStepBuckets> step_buckets{};
   uint64_t stalls = 0;

@@ -33,6 +33,23 @@ Transmitter::Transmitter(uint32_t worker, std::span<const Port> ports, Exchange*
   }
 }
 
+void Transmitter::emulate_link(uint16_t port, const offload::HardwareProfile& profile) {
+  assert(delayed_port_ == kNoPort && "one link a worker");
+  delayed_port_ = port;
+  message_cost_ns_ = profile.link_message_cost_ns;
+  delay_ = std::make_unique<DelayLine>(profile);
+}
+
+void Transmitter::delay(rte_mbuf* packet) {
+  owed_ns_ += message_cost_ns_;
+  if (!delay_->push(packet, packet->pkt_len)) drop(delayed_port_, packet);
+}
+
+void Transmitter::arrive(TimeNs now) {
+  delay_->send_off(now);
+  while (rte_mbuf* const packet = delay_->pop(now)) put(delayed_port_, packet);
+}
+
 void Transmitter::flush(uint16_t port) {
   Lane& lane = lanes_[port];
   lane.fresh = 0;
@@ -88,6 +105,7 @@ void Transmitter::drop_waiting(uint16_t port) {
 }
 
 void Transmitter::drop_all() {
+  for (rte_mbuf* packet; delay_ != nullptr && (packet = delay_->pop_any()) != nullptr;) drop(delayed_port_, packet);
   for (const uint16_t port : port_ids_) drop_waiting(port);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dataplane/counters.h"
+#include "dataplane/delay_line.h"
 #include "dataplane/exchange.h"
 #include "dataplane/poll_gate.h"
 #include "dataplane/port.h"
@@ -31,15 +32,25 @@ class Transmitter {
   Transmitter(uint32_t worker, std::span<const Port> ports, Exchange* exchange, PollGate* gate,
               WorkerCounters* counters, TimeNs patience_ns);
 
+  // Everything that goes out of this port passes an emulated link first. Before anything is sent.
+  void emulate_link(uint16_t port, const offload::HardwareProfile& profile);
+  // Time that the sending core owes to emulated links since the last call.
+  TimeNs take_owed_ns() {
+    const TimeNs owed = owed_ns_;
+    owed_ns_ = 0;
+    return owed;
+  }
+  // Packets on emulated links.
+  uint32_t delayed() const { return delay_ == nullptr ? 0 : delay_->size(); }
+
   // Takes the packet. `port` is a port id.
   void send(uint16_t port, rte_mbuf* packet) {
-    Lane& lane = lanes_[port];
-    if (lane.end == kTransmitBacklogMax && !make_room(port)) [[unlikely]] return drop(port, packet);
-    lane.packets[lane.end++] = packet;
-    if (++lane.fresh == limits::kBurstMax) flush(port);
+    if (port == delayed_port_) [[unlikely]] return delay(packet);
+    put(port, packet);
   }
   // Once a step of the worker's loop.
   void flush_all(TimeNs now) {
+    if (delay_ != nullptr) [[unlikely]] arrive(now);
     for (const uint16_t port : port_ids_) {
       Lane& lane = lanes_[port];
       if (lane.begin == lane.end) continue;
@@ -72,6 +83,14 @@ class Transmitter {
     std::array<rte_mbuf*, kTransmitBacklogMax> packets;
   };
 
+  void put(uint16_t port, rte_mbuf* packet) {
+    Lane& lane = lanes_[port];
+    if (lane.end == kTransmitBacklogMax && !make_room(port)) [[unlikely]] return drop(port, packet);
+    lane.packets[lane.end++] = packet;
+    if (++lane.fresh == limits::kBurstMax) flush(port);
+  }
+  void delay(rte_mbuf* packet);
+  void arrive(TimeNs now);
   void flush(uint16_t port);
   bool make_room(uint16_t port);
   void watch(uint16_t port, TimeNs now);
@@ -87,6 +106,13 @@ class Transmitter {
   WorkerCounters* counters_;
   const TimeNs patience_ns_;  // with a ring that takes nothing
   uint32_t waiting_ports_ = 0;
+  // An emulated link.
+  static constexpr uint16_t kNoPort = 0xffff;
+  uint16_t delayed_port_ = kNoPort;
+  uint32_t message_cost_ns_ = 0;
+  TimeNs owed_ns_ = 0;
+  std::unique_ptr<DelayLine> delay_;
+
   std::vector<uint16_t> port_ids_;
   std::vector<Lane> lanes_;  // by port id
 };
