@@ -237,6 +237,17 @@ StartError Engine::resolve(std::span<const Resolution> resolutions, TimeNs now,
   return {};
 }
 
+std::string Engine::alarm() {
+  uint64_t contradictions = 0;
+  for (const Worker& worker : workers_) contradictions += worker.front->machine().counters().contradictions;
+  if (contradictions == contradictions_told_) return {};
+  const std::string count = std::to_string(contradictions - contradictions_told_);
+  contradictions_told_ = contradictions;
+  return "WARNING: CONTRADICTION: " + count + " decisions that arrived say something else than this node's log; nothing " +
+         "was changed. A transaction that was forced with --resolve is committed at one node and aborted at another: " +
+         "mend the data by hand";
+}
+
 StartError Engine::add_static_sessions() {
   for (const control::StaticSessionConfig& session : config_.sessions.static_sessions) {
     for (Worker& worker : workers_) {

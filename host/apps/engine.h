@@ -50,6 +50,8 @@ class Engine {
   std::string failure() const;
   // After the workers have stopped: ends the log cleanly, in a bounded time. False: it could not.
   bool close_log();
+  // What an operator must hear at once and has not been told yet; else empty. From the main thread.
+  std::string alarm();
   // What is in doubt is looked at while the workers change it: each line alone may be out of date, as all figures are.
   EngineStatistics statistics(TimeNs now) const;
 
@@ -85,6 +87,7 @@ class Engine {
   std::vector<Worker> workers_;
   std::unique_ptr<back::RecoveredState> recovered_;  // during start()
   uint32_t incarnation_ = 0;
+  uint64_t contradictions_told_ = 0;
 };
 
 }  // namespace txnic::apps

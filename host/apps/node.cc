@@ -169,6 +169,8 @@ int Node::serve() {
     if (engine_ != nullptr) {
       const std::string failure = engine_->failure();
       if (!failure.empty()) return fail(kExitFailed, failure);
+      const std::string alarm = engine_->alarm();
+      if (!alarm.empty()) say(alarm);
     }
     if (options_.stats_period_seconds != 0 && plane_->clock().now() >= next_statistics) {
       next_statistics += options_.stats_period_seconds * 1'000'000'000ull;

@@ -4,6 +4,17 @@
 
 namespace txnic::commit {
 
+// A participant's outcome is durable. What the operator has decided is no answer to the coordinator, who would take it
+// for its own decision and forget: we ask for that, so that both are compared.
+void Machine::acknowledge(Transaction& t) {
+  if (t.forced) {
+    send(t, wire::Type::kInquire, 0);
+    return;
+  }
+  send(t, wire::Type::kAcknowledge, 0);
+  retire(t);
+}
+
 void Machine::on_acknowledge(const wire::CommitMessage& m) {
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr || t->participants != m.participants || !t->decided()) return;

@@ -52,7 +52,8 @@ void Machine::carry_out(Transaction& t, const wire::CommitMessage& m) {
       return;
     default:
       if ((t.state == State::kCommitted) != commit) {
-        ++counters_.contradictions;
+        counters_.contradictions += t.contradicted ? 0 : 1;
+        t.contradicted = true;
       } else if (t.durable) {
         send(t, wire::Type::kAcknowledge, 0);
         t.forced = false;  // it was right

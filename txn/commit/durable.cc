@@ -34,8 +34,7 @@ void Machine::prepared_is_durable(Transaction& t, TimeNs) {
 
 void Machine::commit_is_durable(Transaction& t, TimeNs) {
   if (!t.coordinates()) {
-    send(t, wire::Type::kAcknowledge, 0);
-    retire(t);
+    acknowledge(t);
     return;
   }
   for (uint32_t i = 1; i < t.participants.count; ++i) {
@@ -48,8 +47,7 @@ void Machine::abort_is_durable(Transaction& t, TimeNs) {
   if (!t.coordinates()) {
     // "Never" first: if the coordinator has not decided yet, it does now, and counts the acknowledgement.
     send_vote(t);
-    send(t, wire::Type::kAcknowledge, 0);
-    retire(t);
+    acknowledge(t);
     return;
   }
   tell(t);

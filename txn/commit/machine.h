@@ -78,7 +78,7 @@ struct MachineCounters {
   uint64_t full = 0;            // messages dropped for lack of a slot: sent again by their senders
   uint64_t differed = 0;        // named another list of participants than the id is bound to
   uint64_t forced = 0;          // by the operator
-  uint64_t contradictions = 0;  // a decision against a durable one: never overwritten, an alarm
+  uint64_t contradictions = 0;  // transactions with a decision against a durable one: never overwritten, an alarm
 };
 
 class Machine {
@@ -167,6 +167,7 @@ class Machine {
   void on_decision(const wire::CommitMessage& m, TimeNs now);
   void carry_out(Transaction& t, const wire::CommitMessage& m);
   // acknowledge.cc
+  void acknowledge(Transaction& t);
   void on_acknowledge(const wire::CommitMessage& m);
   void try_end(Transaction& t);
   bool retire(Transaction& t);

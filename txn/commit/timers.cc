@@ -47,7 +47,9 @@ void Machine::on_due(Transaction& t, TimeNs now) {
       ++counters_.decisions_repeated;
     }
     try_end(t);
-  } else if (!retire(t) && !t.forced && now >= t.since + config_.promise_keep_ns) {
+  } else if (t.forced && !t.coordinates()) {
+    if (!t.contradicted) send(t, wire::Type::kInquire, 0);
+  } else if (!retire(t) && now >= t.since + config_.promise_keep_ns) {
     // A session that is not open here, and whatever it sent before is refused by its stamp: nothing can break the
     // promise any more.
     drop(t);

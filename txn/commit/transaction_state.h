@@ -50,6 +50,7 @@ struct Transaction {
   bool recovered = false;              // as prepared, by a restart: plain no votes are from before it (COMMIT 4)
   bool refused = false;                // we have said no; remembered while the node lives (COMMIT 5)
   bool forced = false;                 // by the operator, not by the coordinator
+  bool contradicted = false;           // a decision that says something else has come; told once
   bool ended = false;                  // coordinator: the END record is appended
   Result result = Result::kCommitted;  // of an abort: why
   uint8_t detail = 0;

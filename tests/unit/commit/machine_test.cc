@@ -370,5 +370,45 @@ TEST_F(CommitMachine, TheOperatorDecidesAndAContradictionIsReported) {
   EXPECT_EQ(participant_.machine.size(), 0u);
 }
 
+// What the operator has decided is not said to the coordinator as an acknowledgement of its own decision: it is asked,
+// and answers also when it has never heard of the transaction.
+TEST_F(CommitMachine, AForcedCommitIsComparedWithTheCoordinatorsAbort) {
+  for (const bool coordinator_knows : {false, true}) {
+    SCOPED_TRACE(coordinator_knows);
+    const Sequence sequence = coordinator_knows ? 2 : 1;
+    Work part = work(1, sequence);
+    participant_.on_work(part, now_);
+    sync(1);
+    sent_.clear();
+    if (coordinator_knows) {  // it has decided to abort, and the decision is lost
+      wire::CommitMessage no;
+      no.type = Type::kVote;
+      no.vote = wire::Vote::kNo;
+      no.result = Result::kConflict;
+      no.sender = 1;
+      no.id = part.id;
+      no.participants = part.participants;
+      coordinator_.on_work(work(0, sequence), now_);
+      coordinator_.machine.on_message(no, now_);
+      sync(0);
+      EXPECT_TRUE(has(Type::kDecision));
+      sent_.clear();
+    }
+    ASSERT_EQ(participant_.machine.force(part.id, 1, true, now_), commit::Forced::kDone);
+    sync(1);
+    EXPECT_FALSE(has(Type::kAcknowledge));
+    EXPECT_TRUE(has(Type::kInquire));
+    sent_.clear();  // lost: asked again
+    for (int i = 0; i < 100; ++i) timers(1);
+    EXPECT_TRUE(has(Type::kInquire));
+    settle();
+    EXPECT_EQ(participant_.machine.counters().contradictions, coordinator_knows ? 2u : 1u);
+    EXPECT_EQ(coordinator_.machine.counters().ended, 0u) << "nobody has acknowledged the abort";
+    sent_.clear();
+    settle();
+    EXPECT_EQ(participant_.machine.counters().contradictions, coordinator_knows ? 2u : 1u) << "told once";
+  }
+}
+
 }  // namespace
 }  // namespace txnic::test
