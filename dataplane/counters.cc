@@ -13,7 +13,8 @@ constexpr std::array<const char*, reason::kFirstOfModes> kBuiltInNames = {
     "replied",    "arp_answered",    "arp_learned", "icmp_answered",  "truncated",     "vlan",    "ipv6",
     "arp_other",  "other_ethertype", "ip_version",  "ip_options",     "ip_fragment",   "ip_length",
     "ip_checksum", "other_address",  "own_source",  "icmp_other",     "not_udp",       "udp_length", "udp_checksum",
-    "other_port", "multi_segment",   "reply_too_long", "ring_full",   "stopped",       "other",
+    "other_port", "multi_segment",   "reply_too_long", "ring_full",   "bridged",       "stopped",
+    "other",
 };
 
 struct Registry {

@@ -57,6 +57,7 @@ enum BuiltIn : Reason {
   kMultiSegment,     // in several buffers, and too long for one
   kReplyTooLong,     // a mode wanted to answer more than the packet has room for
   kRingFull,         // the ring to the packet's worker was full
+  kBridged,          // not ours: passed from the wire to the host, or back
   kStopped,          // still held or under way when the node stopped
   kOther,            // must stay zero: a drop without a reason
   kFirstOfModes,
@@ -67,6 +68,14 @@ enum BuiltIn : Reason {
 Reason register_reason(const char* name);
 const char* reason_name(Reason reason);
 uint32_t reason_count();
+
+// One receive queue, polled by one worker.
+struct QueueCounters {
+  uint16_t port = 0;  // id
+  uint16_t queue = 0;
+  Counter packets;
+  Counter misdirected;  // messages for another worker: a rule of the port would have saved the ring
+};
 
 struct PortCounters {
   Counter rx_packets, rx_bytes;

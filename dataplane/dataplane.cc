@@ -14,6 +14,7 @@
 #include "dataplane/loop.h"
 #include "dataplane/next_hop.h"
 #include "dataplane/peers.h"
+#include "dataplane/steering/rte_flow.h"
 #include "dataplane/watchdog.h"
 
 namespace txnic::dataplane {
@@ -90,7 +91,7 @@ std::unique_ptr<Dataplane> Dataplane::open(const DataplaneOptions& options, std:
     *error = "no port: give one with --vdev=… or -a … in front of \"--\"";
     return nullptr;
   }
-  if (!plane->create_workers(error)) return nullptr;
+  if (!plane->plan_steering(error) || !plane->create_workers(error)) return nullptr;
   return plane;
 }
 
@@ -102,6 +103,31 @@ uint64_t Dataplane::packet_bytes(const DataplaneOptions& options) {
     if (examine_port(id, port_options(options), &port, &error)) bytes += packet_pool_bytes(packets_for(port, options));
   }
   return bytes;
+}
+
+bool Dataplane::plan_steering(std::string* error) {
+  const uint32_t workers = workers_of(options_);
+  const steering::TableInput input{static_cast<uint32_t>(ports_.size()), workers, options_.base_port,
+                                   options_.steering};
+  *error = steering::check_input(input);
+  if (!error->empty()) return false;
+  std::vector<steering::PortFacts> facts;
+  for (uint32_t i = 0; i < ports_.size(); ++i) {
+    facts.push_back(steering::port_facts(ports_[i], i, workers, options_.steering));
+  }
+  flow_port_ = std::make_unique<steering::RteFlowPort>();
+  steering_ = steering::Steering(steering::make_table(input), std::move(facts), flow_port_.get());
+  steered_starts_.assign(ports_.size(), 0);
+  return true;
+}
+
+// Rules do not outlive a restart of their port.
+void Dataplane::steer() {
+  for (uint32_t i = 0; i < ports_.size(); ++i) {
+    if (!ports_[i].started || steered_starts_[i] == ports_[i].starts) continue;
+    steered_starts_[i] = ports_[i].starts;
+    steering_.install(i, &notes_);
+  }
 }
 
 bool Dataplane::create_workers(std::string* error) {
@@ -122,12 +148,14 @@ bool Dataplane::create_workers(std::string* error) {
     progress.push_back(&workers_.back()->progress());
   }
   peers_ = std::make_unique<Peers>(&ports_, gates);
+  peers_->set_before_stop([this](size_t port) { steering_.remove(static_cast<uint32_t>(port)); });
   watchdog_ = std::make_unique<Watchdog>(progress);
   return true;
 }
 
 Dataplane::~Dataplane() {
   assert(!running_ && "stop() first");
+  for (uint32_t i = 0; i < steered_starts_.size(); ++i) steering_.remove(i);
   for (Port& port : ports_) close_port(&port);
   workers_.clear();
   exchange_.reset();
@@ -137,6 +165,7 @@ Dataplane::~Dataplane() {
 uint32_t Dataplane::worker_count() const { return static_cast<uint32_t>(workers_.size()); }
 WorkerCounters& Dataplane::counters(uint32_t worker) { return workers_[worker]->counters(); }
 int Dataplane::worker_node(uint32_t worker) const { return worker_numa_node(worker); }
+const std::deque<QueueCounters>& Dataplane::queues(uint32_t worker) const { return workers_[worker]->queues(); }
 void Dataplane::set_mode(uint32_t worker, Mode* mode) { workers_[worker]->set_mode(mode); }
 offload::Outbox* Dataplane::outbox(uint32_t worker) { return workers_[worker]->outbox(); }
 uint32_t Dataplane::next_hops() const { return hops_->count(); }
@@ -146,6 +175,7 @@ uint64_t Dataplane::stalls() const { return watchdog_->stalls(); }
 
 bool Dataplane::start(std::string* error) {
   if (!peers_->start(clock_.now(), &notes_, error)) return false;
+  steer();
   for (uint32_t w = 0; w < worker_count(); ++w) {
     Worker* worker = workers_[w].get();
     worker->set_phase(Phase::kRun);
@@ -164,6 +194,7 @@ bool Dataplane::start(std::string* error) {
 std::vector<std::string> Dataplane::housekeep() {
   const TimeNs now = clock_.now();
   peers_->tick(now, &notes_);
+  steer();
   watchdog_->tick(now, &notes_);
   hops_->tell(&notes_);
   return std::exchange(notes_, {});

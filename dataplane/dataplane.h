@@ -13,6 +13,7 @@
 // Everything here is for the main thread, except what workers touch by themselves.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "dataplane/modes/mode.h"
 #include "dataplane/options.h"
 #include "dataplane/port.h"
+#include "dataplane/steering/steering.h"
 #include "offload/outbox.h"
 
 namespace txnic::dataplane {
@@ -45,6 +47,9 @@ class Dataplane {
   uint32_t worker_count() const;
   const std::vector<Port>& ports() const { return ports_; }  // each with its one-line summary
   WorkerCounters& counters(uint32_t worker);
+  const std::deque<QueueCounters>& queues(uint32_t worker) const;  // those that the worker polls
+  // Which rules the ports execute, and which software does.
+  std::vector<steering::RuleState> steering_rules() const { return steering_.rules(); }
   const Clock& clock() const { return clock_; }
   int worker_node(uint32_t worker) const;                    // NUMA node, for Region::allocate
   // Where worker's front puts messages for other workers and nodes; null if the options have no map. Called by that
@@ -69,6 +74,8 @@ class Dataplane {
   Dataplane();
   bool create_workers(std::string* error);
   void drain();
+  bool plan_steering(std::string* error);
+  void steer();
 
   DataplaneOptions options_;
   Clock clock_;
@@ -77,6 +84,9 @@ class Dataplane {
   std::unique_ptr<NextHops> hops_;
   std::unique_ptr<Exchange> exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<steering::FlowPort> flow_port_;
+  steering::Steering steering_;
+  std::vector<uint32_t> steered_starts_;  // by port: which start of it the rules are of
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<Watchdog> watchdog_;
   std::vector<std::string> notes_;

@@ -59,10 +59,18 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
   if (link < ports.size() && options.emulation.profile.shapes_link()) {
     transmitter_.emulate_link(ports[link].id, options.emulation.profile);
   }
+  if (options.steering.bridge) {
+    bridge_table_ = steering::make_table(
+        {static_cast<uint32_t>(ports.size()), workers_, options.base_port, options.steering});
+  }
   for (uint32_t i = 0; i < ports.size(); ++i) {
+    port_ids_.push_back(ports[i].id);
     for (uint16_t q = 0; q < ports[i].rx_queues; ++q) {
       if (queue_owner(i, q, ports[i].rx_queues, workers_) == index) {
-        sources_.push_back({ports[i].id, q, ports[i].checks_ip, ports[i].checks_udp, ports[i].pool});
+        QueueCounters& counters = queue_counters_.emplace_back();
+        counters.port = ports[i].id;
+        counters.queue = q;
+        sources_.push_back({ports[i].id, q, ports[i].checks_ip, ports[i].checks_udp, ports[i].pool, i, &counters});
       }
     }
   }
@@ -154,6 +162,7 @@ uint32_t Worker::receive(Source& source, TimeNs now) {
     mine += sort_in(source, received_[i], now, &burst_[mine]) ? 1 : 0;
   }
   counters_.received.add(count);
+  source.counters->packets.add(count);
   PortCounters& port = counters_.ports[source.port];
   port.rx_packets.add(count);
   port.rx_bytes.add(bytes);
@@ -164,6 +173,7 @@ uint32_t Worker::receive(Source& source, TimeNs now) {
 // True: a message for our mode, filled in at `out`.
 bool Worker::sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet* out) {
   if (packet->nb_segs > 1 && !make_contiguous(packet)) [[unlikely]] return false;
+  if (!bridge_table_.empty() && bridge(source, packet)) return false;
   Check ip = Check::kVerify;
   Check udp = Check::kVerify;
   if (options_.checksum == ChecksumPolicy::kOff) ip = udp = Check::kGood;
@@ -184,6 +194,7 @@ bool Worker::sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet*
       return true;
     }
     counters_.forwarded.add();
+    source.counters->misdirected.add();
     forward(parsed.port_index, packet, 0);
     return false;
   }
@@ -194,6 +205,17 @@ bool Worker::sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet*
     answer_neighbour(packet, parsed, now);
   }
   return false;
+}
+
+// True: the table sends it out of another port, and so it was.
+bool Worker::bridge(const Source& source, rte_mbuf* packet) {
+  const std::optional<steering::Rule> rule =
+      steering::match_frame(bridge_table_, source.port_index, frame_of(packet), packet->data_len);
+  if (!rule || rule->target != steering::Target::kPort) return false;
+  counters_.end(reason::kBridged);
+  packet->ol_flags = 0;
+  transmitter_.send(port_ids_[rule->to], packet);
+  return true;
 }
 
 bool Worker::make_contiguous(rte_mbuf* packet) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,6 +48,7 @@ class Worker {
   PollGate& gate() { return gate_; }
   const Progress& progress() const { return progress_; }
   WorkerCounters& counters() { return counters_; }
+  const std::deque<QueueCounters>& queues() const { return queue_counters_; }
   WorkerOutbox* outbox() { return outbox_ ? &*outbox_ : nullptr; }
   // After run() has returned: counts and frees what nobody will finish.
   void abandon();
@@ -58,6 +60,8 @@ class Worker {
     bool checks_ip;
     bool checks_udp;
     rte_mempool* pool;
+    uint32_t port_index;
+    QueueCounters* counters;
     uint32_t last_count = 0;  // packets of the last burst
   };
 
@@ -68,6 +72,7 @@ class Worker {
   void count_taken(const Note& note);
   uint32_t release();
   bool sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet* out);
+  bool bridge(const Source& source, rte_mbuf* packet);
   void answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed, TimeNs now);
   bool make_contiguous(rte_mbuf* packet);
   void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const;
@@ -97,6 +102,10 @@ class Worker {
   TimeNs emulated_until_ns_ = 0;  // the step before
   std::optional<WorkerOutbox> outbox_;
   std::vector<Source> sources_;
+  std::deque<QueueCounters> queue_counters_;  // one for each source; they stay where they are
+  // Only between a wire and a host: what software does with frames that no port has steered.
+  std::vector<steering::Rule> bridge_table_;
+  std::vector<uint16_t> port_ids_;
   uint32_t empty_steps_ = 0;
 
   // Packets on their way to other workers, gathered during a step.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/checksum.h"
+#include "dataplane/steering/rules.h"
 #include "offload/emulation/profile.h"
 #include "txn/limits.h"
 #include "txn/shard_map.h"
@@ -65,6 +66,7 @@ struct DataplaneOptions {
   std::optional<ShardMap> map;
   NextHopOptions next_hops;  // to the other nodes
   EmulationOptions emulation;
+  steering::SteeringOptions steering;  // who steers, and whether this process sits between the wire and a host
 };
 
 }  // namespace txnic::dataplane

@@ -61,7 +61,7 @@ void Peers::tick(TimeNs now, std::vector<std::string>* notes) {
     }
     // A real link comes back by itself, and restarting it would only delay that; so does a port that listens.
     if (!up && port.is_virtual && (!port.listens || !port.started) && now >= state.next_attempt) {
-      reconnect(&port, &state, now);
+      reconnect(i, now);
     }
   }
 }
@@ -80,13 +80,16 @@ void Peers::let_in(uint16_t port) {
   for (PollGate* gate : gates_) gate->open(port);
 }
 
-void Peers::reconnect(Port* port, State* state, TimeNs now) {
+void Peers::reconnect(size_t index, TimeNs now) {
+  Port* const port = &(*ports_)[index];
+  State* const state = &states_[index];
   state->next_attempt = now + state->backoff;
   state->backoff = std::min(state->backoff * 2, kReconnectMaxNs);
   // A poller that was preempted inside the driver leaves as soon as it runs again: the next attempt finds it outside.
   if (!shut_out(port->id)) return;
   std::string why;
   const QuietDrivers quiet;
+  before_stop_(index);
   stop_port(port);
   if (!start_port(port, &why)) return;
   state->next_attempt = now + kHandshakePatienceNs;

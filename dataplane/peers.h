@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ class Peers {
   void tick(TimeNs now, std::vector<std::string>* notes);
   bool all_up() const;
   bool is_up(size_t port_index) const { return states_[port_index].up; }
+  // Called with a port's index before it is stopped for a restart.
+  void set_before_stop(std::function<void(size_t)> call) { before_stop_ = std::move(call); }
 
  private:
   struct State {
@@ -41,11 +44,12 @@ class Peers {
   };
   bool shut_out(uint16_t port);
   void let_in(uint16_t port);
-  void reconnect(Port* port, State* state, TimeNs now);
+  void reconnect(size_t index, TimeNs now);
 
   std::vector<Port>* ports_;
   std::vector<PollGate*> gates_;
   std::vector<State> states_;
+  std::function<void(size_t)> before_stop_ = [](size_t) {};
 };
 
 }  // namespace txnic::dataplane

@@ -195,6 +195,7 @@ bool start_port(Port* port, std::string* error) {
     return false;
   }
   port->started = true;
+  ++port->starts;
   // Refused by devices that receive everything anyway.
   port->promiscuous = rte_eth_promiscuous_enable(port->id) == 0;
   rte_ether_addr mac{};

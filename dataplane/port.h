@@ -38,6 +38,7 @@ struct Port {
   bool listens = false;          // made with role=server: waits for its peers by itself
   bool promiscuous = false;
   bool started = false;
+  uint32_t starts = 0;           // how often it has been started
   rte_mempool* pool = nullptr;   // its packets; set by configure_port
   std::string summary;           // one line: what was chosen
 };

@@ -130,7 +130,13 @@ Totals read_totals(Dataplane& plane) {
       figures.rx_no_buffer = device.rx_nombuf;
     }
   }
-  for (uint32_t w = 0; w < plane.worker_count(); ++w) add_worker(plane.counters(w), &totals);
+  for (uint32_t w = 0; w < plane.worker_count(); ++w) {
+    add_worker(plane.counters(w), &totals);
+    for (const QueueCounters& queue : plane.queues(w)) {
+      totals.queues.push_back({queue.port, queue.queue, w, queue.packets.read(), queue.misdirected.read()});
+    }
+  }
+  totals.steering = plane.steering_rules();
   for (const uint64_t count : totals.ended) totals.ended_total += count;
   return totals;
 }
@@ -185,6 +191,16 @@ std::string period_statistics(const Totals& now, const Totals& before) {
     append(&out, "  Tx-pps: %12" PRIu64 "          Tx-bps: %12" PRIu64 "\n",
            rate(port.tx_packets, last.tx_packets, elapsed), 8 * rate(port.tx_bytes, last.tx_bytes, elapsed));
     append(&out, "  ############################################################################\n");
+  }
+  return out;
+}
+
+std::string steering_table(const Totals& totals) {
+  if (totals.queues.size() < 2 && totals.steering.size() < 2) return {};
+  std::string out = steering::flow_list(totals.steering);
+  for (const QueueTotals& queue : totals.queues) {
+    append(&out, "  Port %u queue %u (worker %u): %" PRIu64 " packets, %" PRIu64 " for other workers\n", queue.port,
+           queue.queue, queue.worker, queue.packets, queue.misdirected);
   }
   return out;
 }
@@ -248,7 +264,15 @@ std::string to_json(const Totals& totals) {
            port.rx_no_buffer, port.tx_packets, port.tx_bytes, port.tx_dropped);
     comma = ",";
   }
-  out += "]}";
+  out += "],\"queues\":[";
+  comma = "";
+  for (const QueueTotals& queue : totals.queues) {
+    append(&out,
+           "%s{\"port\":%u,\"queue\":%u,\"worker\":%u,\"packets\":%" PRIu64 ",\"misdirected\":%" PRIu64 "}",
+           comma, queue.port, queue.queue, queue.worker, queue.packets, queue.misdirected);
+    comma = ",";
+  }
+  out += "],\"steering\":" + steering::to_json(totals.steering) + "}";
   return out;
 }
 

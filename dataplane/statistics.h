@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dataplane/counters.h"
+#include "dataplane/steering/steering.h"
 
 namespace txnic::dataplane {
 
@@ -20,6 +21,12 @@ struct PortTotals {
   uint64_t rx_packets = 0, rx_bytes = 0;
   uint64_t rx_missed = 0, rx_errors = 0, rx_no_buffer = 0;  // as the device tells
   uint64_t tx_packets = 0, tx_bytes = 0, tx_dropped = 0;
+};
+
+struct QueueTotals {
+  uint16_t port = 0, queue = 0;
+  uint32_t worker = 0;  // that polls it
+  uint64_t packets = 0, misdirected = 0;
 };
 
 // What the workers' outboxes did (counters.h).
@@ -47,6 +54,8 @@ struct Totals {
   std::array<uint64_t, kStepBuckets> step_buckets{};
   uint64_t stalls = 0;
   std::vector<PortTotals> ports;
+  std::vector<QueueTotals> queues;
+  std::vector<steering::RuleState> steering;
 };
 
 Totals read_totals(Dataplane& plane);
@@ -55,6 +64,8 @@ uint64_t step_quantile_ns(const Totals& totals, double share);
 
 std::string forward_statistics(const Totals& totals);                       // at the end, as testpmd
 std::string period_statistics(const Totals& now, const Totals& before);     // each period, as testpmd --stats-period
+// Rules as testpmd's `flow list` shows them, who executes each, and packets by queue. Empty with one worker and queue.
+std::string steering_table(const Totals& totals);
 std::string counters_table(const Totals& totals);  // every reason that is not zero, and the loop
 std::string to_json(const Totals& totals);                                  // one line, one object
 

@@ -103,6 +103,8 @@ dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
   plane.next_hops.gateway = config_.network.gateway;
   plane.next_hops.prefix_length = config_.network.prefix_length;
   plane.idle = options_.idle;
+  plane.queues = options_.queues;
+  plane.steering.software_only = options_.software_steering;
   return plane;
 }
 
@@ -208,6 +210,7 @@ void Node::print_period() {
 void Node::print_statistics() const {
   const dataplane::Totals totals = dataplane::read_totals(*plane_);
   std::fputs(dataplane::forward_statistics(totals).c_str(), stdout);
+  std::fputs(dataplane::steering_table(totals).c_str(), stdout);
   std::fputs(dataplane::counters_table(totals).c_str(), stdout);
   if (engine_ != nullptr) std::fputs(to_text(engine_->statistics(plane_->clock().now())).c_str(), stdout);
   std::fflush(stdout);

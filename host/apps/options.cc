@@ -24,6 +24,8 @@ enum : int {
   kJson,
   kCheckLog,
   kResolve,
+  kQueues,
+  kSteering,
   kDryRun,
   kHelp,
   kVersion
@@ -40,6 +42,8 @@ constexpr option kLongOptions[] = {
     {"json", required_argument, nullptr, kJson},
     {"check-log", required_argument, nullptr, kCheckLog},
     {"resolve", required_argument, nullptr, kResolve},
+    {"queues", required_argument, nullptr, kQueues},
+    {"steering", required_argument, nullptr, kSteering},
     {"dry-run", no_argument, nullptr, kDryRun},
     {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},
@@ -64,6 +68,16 @@ bool parse_resolution(const std::string& text, Resolution* out) {
   return out->commit || std::string(decision) == "abort";
 }
 
+// A number of at most `most`; false for anything else.
+bool parse_number(const std::string& value, long most, uint32_t* out) {
+  errno = 0;
+  char* end = nullptr;
+  const long number = std::strtol(value.c_str(), &end, 10);
+  if (errno != 0 || end == value.c_str() || *end != '\0' || number < 0 || number > most) return false;
+  *out = static_cast<uint32_t>(number);
+  return true;
+}
+
 // One option with its argument. An error text, or empty.
 std::string take(int code, Options& options) {
   const std::string value = optarg == nullptr ? "" : optarg;
@@ -78,16 +92,10 @@ std::string take(int code, Options& options) {
     case kIdle:
       return dataplane::parse_idle(value.c_str(), &options.idle) ? ""
                                                                  : bad_value("--idle", value, "poll, yield or sleep");
-    case kStatsPeriod: {
-      errno = 0;
-      char* end = nullptr;
-      const long seconds = std::strtol(value.c_str(), &end, 10);
-      if (errno != 0 || end == value.c_str() || *end != '\0' || seconds < 0 || seconds > 86400) {
-        return "--stats-period " + value + ": give a number of seconds from 0 (off) to 86400";
-      }
-      options.stats_period_seconds = static_cast<uint32_t>(seconds);
-      return {};
-    }
+    case kStatsPeriod:
+      return parse_number(value, 86400, &options.stats_period_seconds)
+                 ? ""
+                 : "--stats-period " + value + ": give a number of seconds from 0 (off) to 86400";
     case kDurability:
       options.durability = control::durability_from_name(value);
       return options.durability ? "" : bad_value("--durability", value, "none, async or sync");
@@ -112,6 +120,14 @@ std::string take(int code, Options& options) {
       options.resolutions.push_back(resolution);
       return {};
     }
+    case kQueues:
+      return parse_number(value, limits::kWorkersMax, &options.queues)
+                 ? ""
+                 : "--queues " + value + ": give a number from 0 (by the port) to " +
+                       std::to_string(limits::kWorkersMax);
+    case kSteering:
+      options.software_steering = value == "software";
+      return value == "auto" || value == "software" ? "" : bad_value("--steering", value, "auto or software");
     case kDryRun:
       options.dry_run = true;
       return {};
@@ -175,6 +191,11 @@ options
                           instead of the configuration's
   --log-directory DIR     instead of the configuration's
   --name NAME             instead of the configuration's; says which node of the cluster this is
+  --queues N              receive and send queues of each port (default: by what the port can do);
+                          shared-memory links need the same number at both ends
+  --steering auto|software
+                          auto (default): the port is asked to bring each packet to its worker's
+                          queue, and what it refuses is done in software; software: it is not asked
   --stats-period S        port and engine statistics every S seconds (0: only at the end)
   --json FILE             final statistics as JSON (- for standard output)
   --dry-run               show the configuration with all defaults, sizes and ports; start nothing

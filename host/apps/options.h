@@ -29,6 +29,8 @@ struct Options {
   std::string json_file;
   std::string check_log_directory;
   std::vector<Resolution> resolutions;
+  uint32_t queues = 0;             // of each port; 0: by what it can do
+  bool software_steering = false;  // ask no port for rules
   bool dry_run = false;
   bool help = false;
   bool version = false;
