@@ -243,9 +243,9 @@ std::string Engine::alarm() {
   if (contradictions == contradictions_told_) return {};
   const std::string count = std::to_string(contradictions - contradictions_told_);
   contradictions_told_ = contradictions;
-  return "WARNING: CONTRADICTION: " + count + " decisions that arrived say something else than this node's log; nothing " +
-         "was changed. A transaction that was forced with --resolve is committed at one node and aborted at another: " +
-         "mend the data by hand";
+  return "WARNING: CONTRADICTION: " + count + " decisions that arrived say something else than this node's log; " +
+         "nothing was changed. A transaction that was forced with --resolve is committed at one node and aborted at " +
+         "another: mend the data by hand";
 }
 
 StartError Engine::add_static_sessions() {

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A transaction in doubt as an operator sees it: its coordinator is away, the participant lists it with its age and what
-it waits for, keeps its locks across a restart, and is told to commit or abort. The coordinator's return agrees, or the
-contradiction is reported and changes nothing."""
+"""A transaction in doubt as an operator sees it: its coordinator is away, the participant lists it with its age and
+what it waits for, keeps its locks across a restart, and is told to commit or abort. The coordinator's return agrees, or
+the contradiction is reported and changes nothing."""
 import struct
 
 from lib.cluster import Cluster
@@ -98,8 +98,8 @@ def forced_against_the_coordinator():
     with Scene() as scene:
         doubt = Doubt(scene)
         doubt.restart(doubt.name + "=commit")
-        doubt.node.wait_line(rf"WARNING: transaction {doubt.name.rsplit(':', 1)[0]} at shard {PARTICIPANT} is FORCED to "
-                             r"COMMIT by the operator")
+        doubt.node.wait_line(rf"WARNING: transaction {doubt.name.rsplit(':', 1)[0]} at shard {PARTICIPANT} is FORCED "
+                             r"to COMMIT by the operator")
         doubt.node.wait_ready()
         reply = doubt.read()
         check(reply.committed and reply.value(0).data == NEW, f"after the forced commit: {reply}")
