@@ -74,16 +74,13 @@ class TestDisk::OpenFile final : public log::LogFile {
 
   // The write reaches the disk; it is durable if syncs work.
   void arrive() {
-    if (disk_->sync_error_ != 0 && disk_->lies_.hides_sync_errors)
-      return write_sectors(&file_->current, offset_, data_);
-    if (disk_->lies_.acknowledges_early) return disk_->write_cached(file_.get(), offset_, data_);
-    if (disk_->sync_error_ == 0 && file_->dirty.empty()) {  // the usual case, without the detour
-      write_sectors(&file_->current, offset_, data_);
-      write_sectors(&file_->durable, offset_, data_);
-      return;
+    if (disk_->sync_error_ != 0 && disk_->lies_.hides_sync_errors) {
+      return write_cached(file_.get(), offset_, data_, false);
     }
-    disk_->write_cached(file_.get(), offset_, data_);
-    if (disk_->sync_error_ == 0) disk_->make_durable(file_.get());
+    if (disk_->lies_.acknowledges_early) return write_cached(file_.get(), offset_, data_);
+    if (disk_->sync_error_ == 0 && file_->is_clean()) return write_durable(file_.get(), offset_, data_);
+    write_cached(file_.get(), offset_, data_);
+    if (disk_->sync_error_ == 0) make_durable(file_.get());
   }
 
   TestDisk* disk_;
@@ -104,52 +101,101 @@ void TestDisk::write_sectors(std::vector<std::byte>* to, uint64_t offset, Bytes 
   std::copy(data.begin(), data.end(), to->begin() + static_cast<std::ptrdiff_t>(offset));
 }
 
-void TestDisk::write_cached(File* file, uint64_t offset, Bytes data) {
+bool TestDisk::File::is_clean() const {
+  return std::none_of(on_disk.begin(), on_disk.end(), [](const auto& entry) { return entry.second.will_sync; });
+}
+
+// Only what differs from the disk is kept twice: most of a file never does.
+void TestDisk::write_cached(File* file, uint64_t offset, Bytes data, bool will_sync) {
+  for (uint64_t at = offset / kSectorBytes * kSectorBytes; at < offset + data.size(); at += kSectorBytes) {
+    const auto [entry, is_new] = file->on_disk.try_emplace(at / kSectorBytes);
+    OnDisk& old = entry->second;
+    if (!is_new) {
+      old.will_sync = old.will_sync || will_sync;
+      continue;
+    }
+    old.will_sync = will_sync;
+    const uint64_t end = std::min({at + kSectorBytes, file->durable_bytes, uint64_t{file->current.size()}});
+    if (at < end) old.bytes.assign(file->current.data() + at, file->current.data() + end);
+  }
   write_sectors(&file->current, offset, data);
-  for (uint64_t at = offset; at < offset + data.size(); at += kSectorBytes) file->dirty.insert(at / kSectorBytes);
+}
+
+void TestDisk::write_durable(File* file, uint64_t offset, Bytes data) {
+  write_sectors(&file->current, offset, data);
+  file->durable_bytes = std::max(file->durable_bytes, offset + data.size());
+  file->on_disk.erase(file->on_disk.lower_bound(offset / kSectorBytes),
+                      file->on_disk.lower_bound((offset + data.size() + kSectorBytes - 1) / kSectorBytes));
 }
 
 void TestDisk::make_durable(File* file) {
-  file->durable.resize(file->current.size());
-  for (const uint64_t sector : file->dirty) {
-    const uint64_t at = sector * kSectorBytes;
-    const uint64_t end = std::min<uint64_t>(at + kSectorBytes, file->current.size());
-    std::copy(file->current.begin() + static_cast<std::ptrdiff_t>(at),
-              file->current.begin() + static_cast<std::ptrdiff_t>(end),
-              file->durable.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-  file->dirty.clear();
+  std::erase_if(file->on_disk, [](const auto& entry) { return entry.second.will_sync; });
+  file->durable_bytes = file->current.size();
 }
 
-// Lets some sectors of a write survive.
-void TestDisk::tear(File* file, uint64_t offset, Bytes data) {
+void TestDisk::resize(File* file, uint64_t bytes) {
+  file->current.resize(bytes);
+  file->durable_bytes = bytes;
+  file->on_disk.erase(file->on_disk.lower_bound((bytes + kSectorBytes - 1) / kSectorBytes), file->on_disk.end());
+}
+
+// The cached content of a sector is gone; what the disk has is there.
+void TestDisk::lose_sector(File* file, uint64_t sector, const OnDisk& on_disk) {
+  const uint64_t at = sector * kSectorBytes;
+  const uint64_t end = std::min<uint64_t>(at + kSectorBytes, file->current.size());
+  for (uint64_t i = at; i < end; ++i) {
+    file->current[i] = i - at < on_disk.bytes.size() ? on_disk.bytes[i - at] : std::byte{0};
+  }
+}
+
+// Which of a write's sectors survive.
+std::vector<bool> TestDisk::torn(uint64_t sectors) {
   const Tear how = static_cast<Tear>(draw(5));
-  const uint64_t sectors = (data.size() + kSectorBytes - 1) / kSectorBytes;
   const uint64_t border = draw(sectors + 1);
+  std::vector<bool> survives(sectors);
   for (uint64_t sector = 0; sector < sectors; ++sector) {
-    bool survives = false;
     switch (how) {
       case Tear::kNothing:
         break;
       case Tear::kEverything:
-        survives = true;
+        survives[sector] = true;
         break;
       case Tear::kSome:
-        survives = draw(2) == 0;
+        survives[sector] = draw(2) == 0;
         break;
       case Tear::kPrefix:
-        survives = sector < border;
+        survives[sector] = sector < border;
         break;
       case Tear::kSuffix:
-        survives = sector >= border;
+        survives[sector] = sector >= border;
         break;
     }
-    const uint64_t at = sector * kSectorBytes;
-    if (survives) {
-      write_sectors(&file->durable, offset + at, data.subspan(at, std::min<uint64_t>(kSectorBytes, data.size() - at)));
+    sectors_lost_ += survives[sector] ? 0 : 1;
+  }
+  return survives;
+}
+
+// Each cached sector reaches the disk or not.
+void TestDisk::lose_cached(File* file) {
+  uint64_t size = file->durable_bytes;
+  for (const auto& [sector, on_disk] : file->on_disk) {
+    if (on_disk.will_sync && torn(1)[0]) {
+      size = std::max(size, std::min<uint64_t>((sector + 1) * kSectorBytes, file->current.size()));
     } else {
-      ++sectors_lost_;
+      lose_sector(file, sector, on_disk);
     }
+  }
+  resize(file, size);
+  file->on_disk.clear();
+}
+
+// Lets some sectors of a write that is in flight survive.
+void TestDisk::tear(File* file, uint64_t offset, Bytes data) {
+  const std::vector<bool> survives = torn((data.size() + kSectorBytes - 1) / kSectorBytes);
+  for (uint64_t sector = 0; sector < survives.size(); ++sector) {
+    const uint64_t at = sector * kSectorBytes;
+    if (!survives[sector]) continue;
+    write_durable(file, offset + at, data.subspan(at, std::min<uint64_t>(kSectorBytes, data.size() - at)));
   }
 }
 
@@ -165,19 +211,9 @@ void TestDisk::detach_all() {
 
 void TestDisk::crash() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, file] : files_) {
-    const std::vector<std::byte> cached = file->current;
-    for (const uint64_t sector : file->dirty) {
-      const uint64_t at = sector * kSectorBytes;
-      tear(file.get(), at, Bytes(cached.data() + at, std::min<uint64_t>(kSectorBytes, cached.size() - at)));
-    }
-  }
+  for (const auto& [name, file] : files_) lose_cached(file.get());
   for (const auto& [number, open] : open_files_) {
     if (open->in_flight_) tear(open->file_.get(), open->offset_, open->data_);
-  }
-  for (const auto& [name, file] : files_) {
-    file->current = file->durable;
-    file->dirty.clear();
   }
   detach_all();
 }
@@ -233,14 +269,15 @@ void TestDisk::flip(const std::string& name, uint64_t offset, std::byte mask) {
   const std::lock_guard lock(mutex_);
   File& file = *files_.at(name);
   file.current.at(offset) ^= mask;
-  file.durable.at(offset) ^= mask;
+  const auto on_disk = file.on_disk.find(offset / kSectorBytes);
+  if (on_disk == file.on_disk.end()) return;
+  std::vector<std::byte>& bytes = on_disk->second.bytes;
+  if (offset % kSectorBytes < bytes.size()) bytes[offset % kSectorBytes] ^= mask;
 }
 
 void TestDisk::cut(const std::string& name, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  File& file = *files_.at(name);
-  file.current.resize(bytes);
-  file.durable.resize(bytes);
+  resize(files_.at(name).get(), bytes);
 }
 
 TestDisk::Snapshot TestDisk::snapshot() const {
@@ -256,7 +293,8 @@ void TestDisk::restore(const Snapshot& snapshot) {
   files_.clear();
   for (const auto& [name, contents] : snapshot.files) {
     auto file = std::make_shared<File>();
-    file->current = file->durable = contents;
+    file->current = contents;
+    file->durable_bytes = contents.size();
     files_[name] = std::move(file);
   }
 }
@@ -304,7 +342,7 @@ Errno TestDisk::create(const std::string& name, uint64_t bytes, Bytes head) {
   }
   file->current.assign(bytes, std::byte{0});
   write_sectors(&file->current, 0, head);
-  file->durable = file->current;
+  file->durable_bytes = file->current.size();
   files_[name] = std::move(file);
   return code;
 }
@@ -317,7 +355,7 @@ Errno TestDisk::replace(const std::string& name, Bytes contents) {
   if (!effect) return code;
   auto file = std::make_shared<File>();
   file->current.assign(contents.begin(), contents.end());
-  file->durable = file->current;
+  file->durable_bytes = contents.size();
   files_[name] = std::move(file);
   return code;
 }
@@ -358,8 +396,7 @@ Errno TestDisk::truncate(const std::string& name, uint64_t bytes) {
   bool effect = false;
   const Errno code = begin_operation(&effect);
   if (!effect) return code;
-  found->second->current.resize(bytes);
-  found->second->durable.resize(bytes);
+  resize(found->second.get(), bytes);
   return code;
 }
 

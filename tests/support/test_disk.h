@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -78,10 +77,16 @@ class TestDisk final : public log::Disk {
  private:
   class OpenFile;
   static constexpr uint64_t kSectorBytes = 512;
+  // What a sector holds on the disk, where the cache may differ.
+  struct OnDisk {
+    std::vector<std::byte> bytes;  // shorter than a sector: zeros, or the end of the file on the disk
+    bool will_sync = true;         // false: no sync brings the cached content to the disk any more
+  };
   struct File {
-    std::vector<std::byte> durable;
     std::vector<std::byte> current;
-    std::set<uint64_t> dirty;  // sectors in which the two may differ
+    uint64_t durable_bytes = 0;  // the file's size on the disk
+    std::map<uint64_t, OnDisk> on_disk;
+    bool is_clean() const;
   };
   // How much of a torn write survives.
   enum class Tear : uint8_t { kNothing, kEverything, kSome, kPrefix, kSuffix };
@@ -89,8 +94,13 @@ class TestDisk final : public log::Disk {
   // Counts an operation that changes the disk. `*effect`: whether it takes effect at all (a dying one may or may not).
   log::Errno begin_operation(bool* effect);
   static void write_sectors(std::vector<std::byte>* to, uint64_t offset, Bytes data);
-  void write_cached(File* file, uint64_t offset, Bytes data);
-  void make_durable(File* file);
+  static void write_cached(File* file, uint64_t offset, Bytes data, bool will_sync = true);
+  static void write_durable(File* file, uint64_t offset, Bytes data);
+  static void make_durable(File* file);
+  static void resize(File* file, uint64_t bytes);
+  static void lose_sector(File* file, uint64_t sector, const OnDisk& on_disk);
+  std::vector<bool> torn(uint64_t sectors);
+  void lose_cached(File* file);
   void tear(File* file, uint64_t offset, Bytes data);
   void detach_all();
   uint64_t draw(uint64_t below) { return random_() % below; }
