@@ -145,7 +145,7 @@ OptionGroup workload_group() {
        {"records", "N", "records, accounts or subscribers (1000000)",
         number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
        {"accounts", "N", "the same", number<uint64_t>(FIELD(workload.records), 2, kRecordsMax)},
-       {"value-size", "BYTES", "of a value (40; retwis: 64; ycsb: 1000, with --operations 100)",
+       {"value-size", "BYTES", "of a value (40; retwis: 64; append: 256; ycsb: 1000, with --operations 100)",
         number<uint32_t>(FIELD(workload.value_bytes), 0, limits::kValueBytesMax)},
        {"operations", "K", "ycsb: operations in one transaction (1, the plain form)",
         number<uint32_t>(FIELD(workload.operations), 1, kOperationsPerTransactionMax)},
@@ -159,11 +159,13 @@ OptionGroup workload_group() {
         "smallbank, rmw, ycsb: transactions of several keys that take them from several shards (0)",
         real(FIELD(workload.remote_percent), 0, 100)},
        {"initial-balance", "CENTS", "smallbank: of each account when loaded (1000000)", set_initial_balance},
+       {"keys", "N", "append: lists in use at a time; cycle: keys of the ring (512)",
+        number<uint32_t>(FIELD(workload.keys), 4, kContendedKeysMax)},
        {"adds", "N", "counter: additions of each client (until the time is over)",
         number<uint64_t>(FIELD(workload.adds), 1, 1ull << 40)},
        {"first-client", "N", "counter: number of the first client, for several generators at once (0)",
         number<uint64_t>(FIELD(workload.first_client), 0, 1ull << 32)},
-       {"table", "ID", "table of echo, get, put, rmw, ycsb, retwis, counter (1)",
+       {"table", "ID", "table of echo, get, put, rmw, ycsb, retwis, counter, append, cycle (1)",
         number<TableId>(FIELD(workload.table), 0, 65535)},
        {"savings-table", "ID", "smallbank (2)", number<TableId>(FIELD(workload.savings_table), 0, 65535)},
        {"checking-table", "ID", "smallbank (3)", number<TableId>(FIELD(workload.checking_table), 0, 65535)},
@@ -211,6 +213,8 @@ OptionGroup result_group() {
        {"no-check", nullptr, "skip the workload's own check at the end", flag([](Options& o) { o.do_check = false; })},
        {"ledger", "FILE", "smallbank, counter: what the acknowledged transactions must have done, for --verify",
         path(FIELD(ledger_path))},
+       {"history", "FILE", "append: what clients did and were told, for ./txnic check (Jepsen's EDN)",
+        path(FIELD(workload.history_path))},
        {"verify", "FILE", "no run: compare the node's data with a ledger; repeat it for generators that ran at once",
         [](Options& o, const std::string& t) {
           o.verify_paths.push_back(t);
@@ -276,11 +280,11 @@ std::string hash_of(const Options& o) {
   char text[640];
   std::snprintf(
       text, sizeof text,
-      "%s %llu %u %u %.17g %u %u %u %u %lld %.17g %.17g %.17g %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d %u "
-      "%u %.17g %.17g %.17g %llu %zu",
+      "%s %llu %u %u %.17g %u %u %u %u %lld %.17g %.17g %.17g %u %llu %llu | %u %u %u %llu %llu %d %llu | %d %d %d %d "
+      "%u %u %.17g %.17g %.17g %llu %zu",
       w.name.c_str(), static_cast<unsigned long long>(w.records), w.value_bytes, w.operations, w.theta, w.table,
       w.savings_table, w.checking_table, w.tatp_table, static_cast<long long>(w.initial_balance_cents),
-      w.hot_accounts_percent, w.hot_transactions_percent, w.remote_percent,
+      w.hot_accounts_percent, w.hot_transactions_percent, w.remote_percent, w.keys,
       static_cast<unsigned long long>(w.adds),
       static_cast<unsigned long long>(w.first_client), l.sessions, l.window, l.burst,
       static_cast<unsigned long long>(l.deadline_ns), static_cast<unsigned long long>(l.give_up_ns),

@@ -214,7 +214,11 @@ int Run::report() {
     std::fflush(out);
   }
   bool written = write_ledger();
-  std::string error;
+  std::string error = workload_->finish();
+  if (!error.empty()) {
+    complain("--history: " + error);
+    written = false;
+  }
   if (!options_.json_path.empty() && !write_file(options_.json_path, to_json(row_), &error)) {
     complain("--json: " + error);
     written = false;

@@ -2,7 +2,9 @@
 // Names of workloads, and what fits them.
 #include <charconv>
 
+#include "pktgen/workload/append.h"
 #include "pktgen/workload/counter.h"
+#include "pktgen/workload/cycle.h"
 #include "pktgen/workload/get.h"
 #include "pktgen/workload/put.h"
 #include "pktgen/workload/retwis.h"
@@ -54,6 +56,7 @@ std::string check_settings(const WorkloadSettings& s) {
       s.hot_transactions_percent > 100) {
     return "--hot-accounts, --hot-transactions: percent, 0 to 100";
   }
+  if (!s.history_path.empty() && s.name != "append") return "--history is of workload append";
   return {};
 }
 
@@ -85,6 +88,13 @@ std::unique_ptr<Workload> make_tatp(const WorkloadSettings& s, std::string* erro
   return error->empty() ? std::make_unique<Tatp>(s) : nullptr;
 }
 
+std::unique_ptr<Workload> make_append(const WorkloadSettings& s, std::string* error) {
+  if (s.value_bytes % 4 != 0 || (s.value_bytes != 0 && s.value_bytes < 8 * Append::kOperationsMax)) {
+    *error = "append: --value-size is the longest list, 4 bytes an element: a multiple of 4, from 32 on";
+  }
+  return error->empty() ? std::make_unique<Append>(s) : nullptr;
+}
+
 }  // namespace
 
 const std::vector<WorkloadEntry>& workload_catalogue() {
@@ -101,6 +111,8 @@ const std::vector<WorkloadEntry>& workload_catalogue() {
       {"tatp", "seven telephone transactions over five tables; checks the share of each that succeeds; one shard only"},
       {"retwis", "a Twitter clone's four transactions, 64-byte values, Zipf 0.5"},
       {"counter", "every client adds 1 to its own and to a shared counter; checks that all are exact"},
+      {"append", "reads of and appends to lists of all shards; checks that none is lost; --history for a checker"},
+      {"cycle", "three neighbours of a ring of keys change places; checks that it is one ring at the end"},
   };
   return entries;
 }
@@ -117,6 +129,8 @@ std::unique_ptr<Workload> make_workload(const WorkloadSettings& settings, std::s
   if (name == "smallbank") return std::make_unique<SmallBank>(settings);
   if (name == "tatp") return make_tatp(settings, error);
   if (name == "retwis") return make_retwis(settings, error);
+  if (name == "append") return make_append(settings, error);
+  if (name == "cycle") return std::make_unique<Cycle>(settings);
   if (name == "counter") return std::make_unique<Counter>(settings);
   *error = "unknown workload '" + name + "'; there are:";
   for (const WorkloadEntry& entry : workload_catalogue()) *error += std::string(" ") + entry.name;

@@ -16,6 +16,7 @@ class Workload;
 inline constexpr uint64_t kRecordsDefault = 1'000'000;
 inline constexpr uint64_t kRecordsMax = 1ull << 32;
 inline constexpr uint32_t kOperationsPerTransactionMax = 16;
+inline constexpr uint32_t kContendedKeysMax = 1 << 20;  // --keys
 
 struct WorkloadSettings {
   std::string name = "get";
@@ -23,7 +24,7 @@ struct WorkloadSettings {
   uint32_t value_bytes = 0;        // 0: the workload's own default
   uint32_t operations = 0;         // ycsb: operations in one transaction; 0: one, the plain form
   double theta = -1;               // ycsb, retwis: Zipf constant; below zero: 0.99, 0.5
-  TableId table = 1;               // micro, ycsb, retwis, counter
+  TableId table = 1;               // micro, ycsb, retwis, counter, append, cycle
   TableId savings_table = 2;
   TableId checking_table = 3;
   TableId tatp_table = 11;         // the first of five
@@ -31,6 +32,8 @@ struct WorkloadSettings {
   double hot_accounts_percent = 4;
   double hot_transactions_percent = 90;
   double remote_percent = 0;  // smallbank, rmw, ycsb: of transactions with several keys, how many use several shards
+  uint32_t keys = 512;             // append: lists in use at a time; cycle: keys of the ring
+  std::string history_path;        // append; empty: none
   uint64_t adds = 0;               // counter: each client's additions; 0: until the time is over
   uint64_t first_client = 0;       // counter: number of this generator's first client
 };

@@ -95,6 +95,8 @@ class Workload {
   virtual Check check() const { return {}; }
   // What a later run needs in order to verify this one; false: nothing.
   virtual bool write_ledger(LedgerRecord*) const { return false; }
+  // After everything else: closes what it writes. Empty, or what went wrong.
+  virtual std::string finish() { return {}; }
   // After prepare(), instead of a run: takes over (adds, from the second call on) an earlier run's books, to be
   // verified by survey and check. Answers an empty string, or why not.
   virtual std::string adopt(const LedgerRecord&) { return "this workload keeps no ledger"; }

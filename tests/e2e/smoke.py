@@ -22,6 +22,8 @@ WORKLOADS = [
     ("smallbank", {"records": RECORDS}),
     ("retwis", {"records": RECORDS}),
     ("counter", {}),
+    ("append", {}),
+    ("cycle", {}),
 ]
 TATP = """name: "tatp"
 table { id: 11 capacity: 20000 }
