@@ -102,4 +102,30 @@ concept Back = CommitBack<B> && requires(B back, const B constant, uint32_t loca
   { constant.quiet() } -> std::same_as<bool>;
 };
 
+// What a back that may miss says about a key that a transaction names.
+struct Want {
+  BusyReason busy = BusyReason::kNone;  // it cannot be fetched now, and nothing else may be answered from the cache
+  Lsn fetched_at = 0;  // 0: it is here, until the next call of poll(). Else: when fetched() has come so far
+};
+
+// A back with `static constexpr bool kMayMiss = true` holds only some of the keys (placement NIC): before the front
+// looks a transaction's keys up it asks for all of them, and waits for those that are not here (front/park.h).
+template <class B>
+concept MissingBack = Back<B> && requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
+                                          const std::byte* key, uint32_t key_length) {
+  // Asks for the key if nobody has yet. Does not evict anything.
+  { back.want(local_shard, table, key, key_length, hash) } -> std::same_as<Want>;
+  // Everything that was asked for up to this position has come. Positions count what was asked for, from 1, and rise.
+  { constant.fetched() } -> std::same_as<Lsn>;
+};
+
+template <class B>
+inline constexpr bool kMayMiss = [] {
+  if constexpr (requires { B::kMayMiss; }) {
+    static_assert(!B::kMayMiss || MissingBack<B>);
+    return B::kMayMiss;
+  }
+  return false;
+}();
+
 }  // namespace txnic::offload

@@ -5,6 +5,7 @@
 // This header is the table of contents; each step has its file:
 //   front/step.h      the burst: parse, prefetch in stages, execute, answer
 //   front/admit.h     which session, which shard, seen before? (the exactly-once window)
+//   front/park.h      transactions whose keys are not here wait for them (placement NIC only)
 //   front/read.h      transactions that only read: validated and answered in place
 //   front/write.h     transactions that write: evaluate, commit, answer
 //   front/prepare.h   PREPARE of a transaction over several shards: evaluate, then it is the commit machine's
@@ -56,6 +57,7 @@ struct Request {
   uint32_t room = 0;
   bool is_passed = false;  // came by kPass from the worker before
   bool is_own = false;     // messages between participants, from another worker of this node (Outbox)
+  uint8_t times_parked = 0;  // the front's own
   // the front's answer:
   Action action = Action::kDrop;
   uint8_t to_worker = 0;
@@ -67,7 +69,8 @@ struct Request {
 struct Released {
   void* handle;
   uint32_t reply_length;
-  Action action;  // kReply, kPass, or kDrop: a newer copy of the same PREPARE has come
+  Action action;  // kReply, kPass, or kDrop: a newer copy of the same PREPARE has come, or it was parked and needs no
+                  // answer from here
   uint8_t to_worker;
 };
 
@@ -85,6 +88,8 @@ struct FrontCounters {
   uint64_t superseded = 0;                       // copies of PREPARE that were never answered: a newer one came
   uint64_t peer_messages = 0;                    // between participants, delivered here
   uint64_t peer_messages_lost = 0;               // no room, or not for this worker: their senders send them again
+  uint64_t parked = 0;                           // waited for keys that were not here; once more each time
+  uint64_t parked_copies = 0;                    // of transactions that waited: dropped
   uint64_t echoes = 0;
   uint64_t challenges = 0, opens = 0, reopens = 0, stale_opens = 0, closes = 0, expired = 0;
   std::array<uint64_t, wire::kParseErrorCount> parse_errors{};
@@ -105,11 +110,18 @@ class Front final : private commit::Node {
   void step(std::span<Request> burst, TimeNs now);
   // Messages whose dependencies are durable by now. Answers how many were written to `out`.
   uint32_t release(std::span<Released> out);
-  // Background work in a bounded step: what became durable, timers of transactions over several shards, session expiry.
-  // Answers how much was done.
+  // Background work in a bounded step: parked transactions whose keys have come, what became durable, timers of
+  // transactions over several shards, session expiry. Answers how much was done.
   uint32_t idle(TimeNs now);
 
   uint32_t held() const { return held_tail_ - held_head_ + done_tail_ - done_head_; }
+  // Transactions that wait for keys, or have their answer since and were not released yet.
+  uint32_t parked() const {
+    if constexpr (kMayMiss<B>) {
+      return parking_.tail - parking_.head + parking_.done_tail - parking_.done_head;
+    }
+    return 0;
+  }
   const FrontCounters& counters() const { return counters_; }
   void set_outbox(Outbox* outbox) { outbox_ = outbox; }
   // For recovery, checkpoints and the operator.
@@ -128,6 +140,18 @@ class Front final : private commit::Node {
     uint32_t room;
     uint32_t next_free;
   };
+  struct Parked {
+    Request request;
+    Lsn fetched_at;
+  };
+  struct Parking {
+    uint32_t head = 0, tail = 0, done_head = 0, done_tail = 0;
+    Lsn newest_position = 0;
+    std::array<Parked, limits::kParkedMax> ring;
+    std::array<Released, limits::kParkedMax> done;
+    std::array<uint32_t, 2 * limits::kParkedMax> newest{};  // by session and sequence: place in the ring
+  };
+  struct NoParking {};
   struct Parsed {  // a request of the burst between its stages
     wire::Header header;
     uint32_t first_operation = 0;
@@ -162,6 +186,10 @@ class Front final : private commit::Node {
   // admit.h
   Session* admit(Request& request, const Parsed& parsed, TimeNs now);
   bool answer_from_window(Request& request, const Parsed& parsed, const Outcome& outcome);
+  // park.h
+  bool has_keys(Request& request, const Parsed& parsed);
+  void park(Request& request, const Parsed& parsed, Lsn fetched_at);
+  uint32_t resume(TimeNs now);
   // read.h
   void execute_read(Request& request, const Parsed& parsed, const Session& session);
   // write.h
@@ -273,6 +301,8 @@ class Front final : private commit::Node {
 
   std::array<Route, limits::kShardsMax> routes_{};
 
+  [[no_unique_address]] std::conditional_t<kMayMiss<B>, Parking, NoParking> parking_;
+
   uint32_t held_head_ = 0, held_tail_ = 0;
   static constexpr uint32_t kHeldAhead = 8;  // entries of held_ that are asked for before they are written
   std::array<Held, limits::kHeldRepliesMax> held_;
@@ -302,6 +332,7 @@ Front<B>::Front(const FrontConfig& config, B* back, SessionTable* sessions, Muta
 
 #include "offload/front/admit.h"
 #include "offload/front/commit.h"
+#include "offload/front/park.h"
 #include "offload/front/peers.h"
 #include "offload/front/prepare.h"
 #include "offload/front/read.h"

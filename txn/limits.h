@@ -50,6 +50,8 @@ inline constexpr uint32_t kCommitTimerStep = 8;                  // transactions
 
 // ---- loop ---------------------------------------------------------------------------------------
 inline constexpr uint32_t kHeldRepliesMax = 16384;     // answers waiting for the disk, per worker (power of two)
+inline constexpr uint32_t kParkedMax = 1024;           // placement NIC: transactions that wait for keys, per worker
+inline constexpr uint32_t kParkedTimesMax = 8;         // how often one waits, if its keys are evicted meanwhile
 inline constexpr uint64_t kWorkerStallMilliseconds = 1000;  // a worker silent for longer is reported
 
 // ---- store --------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ class TxnMode final : public Mode {
     return count;
   }
 
-  bool busy() const override { return front_->held() != 0 || !back_->quiet(); }
+  bool busy() const override { return front_->held() + front_->parked() != 0 || !back_->quiet(); }
 
  private:
   static constexpr uint32_t kPassedTag = 1;

@@ -31,6 +31,7 @@ std::vector<Field> front_fields(const EngineStatistics& s) {
           {"opens", f.opens},       {"reopens", f.reopens},     {"stale_opens", f.stale_opens},
           {"closes", f.closes},     {"expired", f.expired},     {"sessions", s.sessions},
           {"prepares", f.prepares}, {"decided", f.decided},     {"superseded", f.superseded},
+          {"parked", f.parked},     {"parked_copies", f.parked_copies},
           {"peer_messages", f.peer_messages}, {"peer_messages_lost", f.peer_messages_lost}};
 }
 
@@ -114,6 +115,8 @@ void add(const offload::FrontCounters& from, offload::FrontCounters* to) {
   to->prepares += from.prepares;
   to->decided += from.decided;
   to->superseded += from.superseded;
+  to->parked += from.parked;
+  to->parked_copies += from.parked_copies;
   to->peer_messages += from.peer_messages;
   to->peer_messages_lost += from.peer_messages_lost;
   to->echoes += from.echoes;

@@ -52,7 +52,13 @@ void Front<B>::execute_prepare(Request& request, const Parsed& parsed, const Par
   const TransactionId id{header.session, header.sequence};
   BusyReason busy = BusyReason::kNone;
   commit::PrepareAnswer answer = machine_.seen(id, header.shard, participants, client, now);
-  if (answer == commit::PrepareAnswer::kNew) answer = prepare(parsed, participants, client, now, &busy);
+  if (answer == commit::PrepareAnswer::kNew) {
+    if (!has_keys(request, parsed)) {
+      if (client.copy != nullptr) free_copy(client.copy);
+      return;
+    }
+    answer = prepare(parsed, participants, client, now, &busy);
+  }
   settle_prepare(request, parsed, answer, busy, client);
 }
 

@@ -61,6 +61,10 @@ uint32_t Front<B>::release(std::span<Released> out) {
   const Lsn durable = back_->durable();
   uint32_t count = 0;
   while (count < out.size() && done_head_ != done_tail_) out[count++] = done_[done_head_++ % done_.size()];
+  if constexpr (kMayMiss<B>) {
+    Parking& p = parking_;
+    while (count < out.size() && p.done_head != p.done_tail) out[count++] = p.done[p.done_head++ % p.done.size()];
+  }
   while (count < out.size() && held_head_ != held_tail_) {
     const Held& held = held_[held_head_ % limits::kHeldRepliesMax];
     if (held.depends_on > durable) break;

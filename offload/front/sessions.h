@@ -194,7 +194,7 @@ void Front<B>::send_map(Request& request, const wire::Header& header) {
 
 template <Back B>
 uint32_t Front<B>::idle(TimeNs now) {
-  uint32_t done = deliver_own(now);
+  uint32_t done = resume(now) + deliver_own(now);
   if (machine_.size() != 0) {
     machine_.on_durable(back_->durable(), now);
     done += machine_.on_timer(now) + deliver_own(now);

@@ -132,7 +132,7 @@ inline void Front<B>::execute(Request& request, Parsed& parsed, TimeNs now) {
   switch (static_cast<wire::Type>(parsed.header.type)) {
     [[likely]] case wire::Type::kExecute : {
       Session* session = admit(request, parsed, now);
-      if (session == nullptr) return;
+      if (session == nullptr || !has_keys(request, parsed)) return;
       if (parsed.writes) {
         execute_write(request, parsed, *session);
       } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One front over a MapBack, driven message by message.
+// One front over a MapBack (or a back made from it), driven message by message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ struct Reply {
   Result result() const { return static_cast<Result>(header.result); }
 };
 
-class FrontFixture : public ::testing::Test {
+template <class B>
+class FrontFixtureOf : public ::testing::Test {
  protected:
   static constexpr uint32_t kWindow = 64;
   static constexpr Endpoint kClient{0x0a630002, 4242};
@@ -42,9 +43,9 @@ class FrontFixture : public ::testing::Test {
     limits_ = {.sessions = 8, .window = kWindow, .shards = shards / workers};
     memory_.assign(SessionTable::memory_bytes(limits_) / 64 + 1, {});
     sessions_.init(limits_, {reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * 64});
-    back_ = MapBack(shards / workers);
-    commit_memory_.assign(offload::Front<MapBack>::commit_memory_bytes(config) / 64 + 1, {});
-    front_ = std::make_unique<offload::Front<MapBack>>(
+    back_ = B(shards / workers);
+    commit_memory_.assign(offload::Front<B>::commit_memory_bytes(config) / 64 + 1, {});
+    front_ = std::make_unique<offload::Front<B>>(
         config, &back_, &sessions_,
         MutableBytes{reinterpret_cast<std::byte*>(commit_memory_.data()), commit_memory_.size() * 64});
   }
@@ -110,12 +111,13 @@ class FrontFixture : public ::testing::Test {
   };
   std::vector<Line> memory_, commit_memory_;
   SessionTable sessions_;
-  MapBack back_;
-  std::unique_ptr<offload::Front<MapBack>> front_;
+  B back_;
+  std::unique_ptr<offload::Front<B>> front_;
   std::vector<std::byte> request_;
   uint32_t sent_length_ = 0;
   Reply opened_;
   TimeNs now_ = 1'000'000'000;
 };
+using FrontFixture = FrontFixtureOf<MapBack>;
 
 }  // namespace txnic::test

@@ -23,7 +23,8 @@ struct PairAnswer {
   Result result() const { return static_cast<Result>(header.result); }
 };
 
-class FrontPair : public ::testing::Test {
+template <class B>
+class FrontPairOf : public ::testing::Test {
  protected:
   static constexpr SessionId kSession = 77;
   static constexpr Endpoint kClient{0x0a630002, 4242};
@@ -32,12 +33,12 @@ class FrontPair : public ::testing::Test {
     alignas(64) std::byte bytes[64];
   };
   struct Node final : offload::Outbox {
-    FrontPair* rig = nullptr;
+    FrontPairOf* rig = nullptr;
     Endpoint at;
-    MapBack back;
+    B back;
     SessionTable sessions;
     std::vector<Line> memory, commit_memory;
-    std::unique_ptr<offload::Front<MapBack>> front;
+    std::unique_ptr<offload::Front<B>> front;
     void send(ShardId shard, Bytes message) override {
       ++rig->sent_between;
       rig->wire.push_back({rig->map.places[shard].node, at, {message.begin(), message.end()}});
@@ -227,10 +228,10 @@ class FrontPair : public ::testing::Test {
       const SessionLimits limits{.sessions = 8, .window = 64, .shards = map.nodes[n].shards};
       node.memory.assign(SessionTable::memory_bytes(limits) / 64 + 1, {});
       node.sessions.init(limits, {node.memory.front().bytes, node.memory.size() * 64});
-      node.back = MapBack(map.nodes[n].shards);
+      node.back = B(map.nodes[n].shards);
       node.back.sync = sync;
-      node.commit_memory.assign(offload::Front<MapBack>::commit_memory_bytes(config) / 64 + 1, {});
-      node.front = std::make_unique<offload::Front<MapBack>>(
+      node.commit_memory.assign(offload::Front<B>::commit_memory_bytes(config) / 64 + 1, {});
+      node.front = std::make_unique<offload::Front<B>>(
           config, &node.back, &node.sessions,
           MutableBytes{node.commit_memory.front().bytes, node.commit_memory.size() * 64}, &node);
       Session* const session = node.sessions.insert(kSession);
@@ -261,5 +262,6 @@ class FrontPair : public ::testing::Test {
     return {map.local_shard(shard), 1, k};
   }
 };
+using FrontPair = FrontPairOf<MapBack>;
 
 }  // namespace txnic::test
