@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "dataplane/bluefield.h"
 #include "dataplane/dataplane.h"
 #include "dataplane/eal.h"
 #include "dataplane/lcores.h"
@@ -249,6 +250,14 @@ int Node::run(const dataplane::CommandLine& line) {
   return stop(serve());
 }
 
+int preflight_bluefield() {
+  const std::vector<dataplane::Problem> problems = dataplane::preflight_bluefield("");
+  for (const dataplane::Problem& problem : problems) std::printf("%s\n", dataplane::format(problem).c_str());
+  if (dataplane::has_errors(problems)) return kExitPreflight;
+  std::puts("ready to be a BlueField's ARM side, as far as can be seen from here");
+  return kExitOk;
+}
+
 int check_log(const std::string& directory) {
   std::string text;
   const bool good = log::check_log(directory, &text);
@@ -293,6 +302,7 @@ int run_node(int argc, char** argv) {
     return kExitOk;
   }
   if (!options.check_log_directory.empty()) return check_log(options.check_log_directory);
+  if (options.preflight_bluefield) return preflight_bluefield();
   if (options.config_file.empty()) {
     return fail(kExitUsage,
                 "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");

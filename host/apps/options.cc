@@ -26,6 +26,7 @@ enum : int {
   kResolve,
   kQueues,
   kSteering,
+  kPreflight,
   kDryRun,
   kHelp,
   kVersion
@@ -44,6 +45,7 @@ constexpr option kLongOptions[] = {
     {"resolve", required_argument, nullptr, kResolve},
     {"queues", required_argument, nullptr, kQueues},
     {"steering", required_argument, nullptr, kSteering},
+    {"preflight", required_argument, nullptr, kPreflight},
     {"dry-run", no_argument, nullptr, kDryRun},
     {"help", no_argument, nullptr, kHelp},
     {"version", no_argument, nullptr, kVersion},
@@ -128,6 +130,9 @@ std::string take(int code, Options& options) {
     case kSteering:
       options.software_steering = value == "software";
       return value == "auto" || value == "software" ? "" : bad_value("--steering", value, "auto or software");
+    case kPreflight:
+      options.preflight_bluefield = true;
+      return value == "bluefield" ? "" : bad_value("--preflight", value, "bluefield");
     case kDryRun:
       options.dry_run = true;
       return {};
@@ -198,6 +203,7 @@ options
                           queue, and what it refuses is done in software; software: it is not asked
   --stats-period S        port and engine statistics every S seconds (0: only at the end)
   --json FILE             final statistics as JSON (- for standard output)
+  --preflight bluefield   what this machine lacks to be the ARM side of a BlueField; start nothing
   --dry-run               show the configuration with all defaults, sizes and ports; start nothing
   --check-log DIR         verify a log directory and summarise it; start nothing
   --resolve SESSION:SEQUENCE:SHARD=commit|abort

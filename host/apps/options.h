@@ -31,6 +31,7 @@ struct Options {
   std::vector<Resolution> resolutions;
   uint32_t queues = 0;             // of each port; 0: by what it can do
   bool software_steering = false;  // ask no port for rules
+  bool preflight_bluefield = false;
   bool dry_run = false;
   bool help = false;
   bool version = false;
