@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The front over a back that holds nothing: compiled only so that a test can look at what the front's code imports
+// The front over backs that hold nothing, one as on the host and one that may miss keys: compiled only so that a test can look at what the front's code imports
 // (tests/tidy): no clock, no allocation, no system call.
 #include "offload/front.h"
 
@@ -28,6 +28,14 @@ struct NullBack {
   Version version = 0;
 };
 
+struct NullMissingBack : NullBack {
+  static constexpr bool kMayMiss = true;
+  Want want(uint32_t, TableId, const std::byte*, uint32_t, uint64_t) { return {BusyReason::kNone, ++asked}; }
+  Lsn fetched() const { return asked; }
+  Lsn asked = 0;
+};
+
 template class Front<NullBack>;
+template class Front<NullMissingBack>;
 
 }  // namespace txnic::offload
