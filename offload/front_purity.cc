@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The front over backs that hold nothing, one as on the host and one that may miss keys: compiled only so that a test can look at what the front's code imports
-// (tests/tidy): no clock, no allocation, no system call.
+// The front over backs that hold nothing, one as on the host and one that may miss keys: compiled only so that a test
+// can look at what the front's code imports (tests/tidy): no clock, no allocation, no system call.
 #include "offload/front.h"
 
 namespace txnic::offload {
