@@ -15,6 +15,7 @@ enum class EventKind : uint8_t {
   kWakeNode,    // who: node
   kWakeClient,  // who: client
   kDice,        // the faults throw their dice
+  kDie,         // who: node; detail: how often it had died when this was planned
   kStartNode,   // who: node; detail: how often it had died when this was planned
   kEndFault,    // detail: fault
   kNewClient,   // who: client

@@ -18,6 +18,8 @@ constexpr Field kFields[] = {
     {"late", &FaultRates::late, 0.02},
     {"reorder", &FaultRates::reorder, 0.20},
     {"corrupt", &FaultRates::corrupt, 0.02},
+    {"at_restart", &FaultRates::at_restart, 0.05},
+    {"die_after", &FaultRates::die_after, 0.01},
     {"power_loss", &FaultRates::power_loss, 8},
     {"kill", &FaultRates::kill, 4},
     {"die_at_disk", &FaultRates::die_at_disk, 6},
@@ -39,6 +41,7 @@ FaultRates FaultRates::draw(Random& random) {
     if (random.below(4) == 0) continue;  // one kind in four never happens
     rates.*field.rate = field.most * static_cast<double>(1 + random.below(1000)) / 1000;
   }
+  for (uint32_t word = 0; word < kWords; ++word) rates.words |= uint32_t{random.below(3) == 0} << word;
   return rates;
 }
 
@@ -48,6 +51,10 @@ std::string FaultRates::describe() const {
     char part[64];
     std::snprintf(part, sizeof part, "%s%s %.4g", text.empty() ? "" : ", ", field.name, this->*field.rate);
     text += part;
+  }
+  for (uint32_t word = 0; word < kWords; ++word) {
+    if ((words >> word & 1) == 0) continue;
+    text += std::string(text.back() == '"' ? " \"" : " after \"") + kWordNames[word] + '"';
   }
   return text;
 }

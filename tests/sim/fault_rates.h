@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/sim/random.h"
+#include "tests/sim/word.h"
 
 namespace txnic::sim {
 
@@ -17,6 +18,11 @@ struct FaultRates {
   double reorder = 0;  // it takes up to 30 ms instead of up to 200 µs
   double corrupt = 0;  // a byte is changed, or the end is cut off
   double late_seconds = 20;
+  double at_restart = 0;  // a further copy, to or from a node, arrives when this node has just been started again
+  // That a node loses power soon after a message with one of `words` (a bit each; every seed draws some): what it has
+  // said is out, what it has written is not on the disk yet.
+  double die_after = 0;
+  uint32_t words = 0;
   // Mean number in a simulated minute: of each node, client, or pair of both.
   double power_loss = 0;   // unsynced sectors are lost or torn
   double kill = 0;         // the process dies, what it wrote stays in the cache

@@ -5,6 +5,8 @@ namespace txnic::sim {
 namespace {
 
 constexpr Mutant kMutants[] = {
+    {"absence-has-no-version", "trap 2, COMMIT 17", "a key that is absent again passes for unchanged",
+     [](Switches* s) { s->node.absence_has_no_version = true; }, 400},
     {"repeats-versions", "trap 3", "versions start again at every start of a node",
      [](Switches* s) { s->node.repeats_versions = true; }, 600},
     {"forgets-windows", "trap 4", "recovery brings sessions back with empty windows",

@@ -10,6 +10,8 @@ namespace {
 
 constexpr TimeNs kUs = 1000, kMs = 1'000'000;
 constexpr TimeNs kDelayLeast = 20 * kUs, kDelayMost = 200 * kUs, kReorderMost = 30 * kMs;
+constexpr TimeNs kAfterStartMost = 2 * kMs, kReopenedMost = 100 * kMs;  // clients need some time to be back
+constexpr uint32_t kKeptMax = 64;  // of each node
 
 uint16_t checksum_of(const std::vector<std::byte>& bytes) {
   return dataplane::checksum_finish(dataplane::checksum_add(bytes.size(), bytes.data(), bytes.size()));
@@ -35,15 +37,40 @@ void Network::send(Message message) {
     note("drop", message);
     return;
   }
-  plan(message, random.between(kDelayLeast, random.chance(rates.reorder) ? kReorderMost : kDelayMost));
+  const bool is_late = random.chance(rates.late);
+  // With faults that aim, some come late and have no copy in time.
+  if (!is_late || rates.at_restart == 0 || random.below(2) == 0) {
+    plan(message, random.between(kDelayLeast, random.chance(rates.reorder) ? kReorderMost : kDelayMost));
+  }
   if (random.chance(rates.duplicate)) {
     ++context_.statistics.duplicated;
     plan(message, random.between(kDelayLeast, kReorderMost));
   }
-  if (random.chance(rates.late)) {
+  if (is_late) {
     ++context_.statistics.late;
     plan(message, kReorderMost + random.below(static_cast<TimeNs>(rates.late_seconds * 1e9)));
   }
+  if (random.chance(rates.at_restart)) keep(message);
+}
+
+void Network::keep(const Message& message) {
+  std::vector<Message>& kept = kept_[message.node];
+  if (kept.size() < kKeptMax) {
+    kept.push_back(message);
+  } else {
+    kept[context_.random.below(kKeptMax)] = message;
+  }
+}
+
+void Network::on_start(uint32_t node) {
+  std::vector<Message>& kept = kept_[node];
+  if (context_.rates.at_restart > 0) {
+    for (const Message& message : kept) {
+      plan(message, context_.random.below(message.to_node ? kAfterStartMost : kReopenedMost));
+    }
+  }
+  // Some come once more, after the next start.
+  std::erase_if(kept, [this](const Message&) { return context_.random.below(2) == 0; });
 }
 
 void Network::plan(const Message& message, TimeNs delay) {

@@ -27,18 +27,21 @@ class Network {
  public:
   explicit Network(Context* context)
       : context_(*context),
-        cuts_(size_t{context->options.nodes} * (context->options.clients + context->options.nodes)) {}
+        cuts_(size_t{context->options.nodes} * (context->options.clients + context->options.nodes)),
+        kept_(context->options.nodes) {}
 
   void send(Message message);
 
   // The receiving end of a kToNode or kToClient event. False: it did not survive the way (its checksum is wrong).
   bool receive(uint64_t number, Message* message);
 
-  // Cuts may lie over each other, so they are counted.
   // To the trace.
   void note(const char* what, const Message& message);
 
-  // `client`: or another node, as peer_of() names it.
+  // A node has been started: what was kept for this moment arrives (FaultRates::at_restart).
+  void on_start(uint32_t node);
+
+  // Cuts may lie over each other, so they are counted. `client`: or another node, as peer_of() names it.
   void cut(uint32_t client, uint32_t node, bool to_node, bool to_client);
   void mend(uint32_t client, uint32_t node, bool to_node, bool to_client);
   uint32_t peer_of(uint32_t node) const { return context_.options.clients + node; }
@@ -48,6 +51,7 @@ class Network {
     uint32_t to_node = 0, to_client = 0;
   };
   Cut& cut_of(uint32_t client, uint32_t node) { return cuts_[size_t{client} * context_.options.nodes + node]; }
+  void keep(const Message& message);
   void plan(const Message& message, TimeNs delay);
   void damage(Message* message);
 
@@ -55,6 +59,7 @@ class Network {
   std::vector<Cut> cuts_;
   std::vector<Message> under_way_;
   std::vector<uint64_t> free_;
+  std::vector<std::vector<Message>> kept_;  // by node, for its next start
 };
 
 }  // namespace txnic::sim

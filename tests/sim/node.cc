@@ -10,6 +10,7 @@ namespace txnic::sim {
 namespace {
 
 constexpr TimeNs kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
+constexpr TimeNs kDieWithin = 500 * kUs;
 constexpr TimeNs kNever = ~TimeNs{0};
 constexpr TimeNs kWriteLeast = 100 * kUs, kWriteMost = 4 * kMs;  // one write with its sync
 constexpr TimeNs kTickLeast = 5 * kMs, kTickMost = 15 * kMs;     // nothing to do: marks, expiry, the keeper
@@ -42,6 +43,7 @@ Node::Node(Context* context, Network* network, const Routing* routing, uint32_t 
           rig_config(*context, *routing, index), &disk_,
           [this](Endpoint to, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
+            may_die_of(word_to_client(bytes));
             network_.send({.bytes = std::move(bytes),
                            .client = client_of(to),
                            .life = life_of(to),
@@ -50,6 +52,7 @@ Node::Node(Context* context, Network* network, const Routing* routing, uint32_t 
           },
           [this](uint32_t node, ShardId, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
+            may_die_of(word_between(bytes));
             network_.send({.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true});
           }) {
   disk_.set_clock(context->queue.clock(), kWriteLeast, kWriteMost);
@@ -82,6 +85,7 @@ bool Node::try_start() {
     context_.statistics.recovered_records += rig_.report().records;
     if (!rig_.report().torn_tail.empty()) ++context_.statistics.torn_tails;
     if (disk_.dead()) crash(true);
+    if (up()) network_.on_start(index_);
     return up();
   }
   ++context_.statistics.failed_starts;
@@ -112,6 +116,13 @@ void Node::crash(bool power_loss) {
   wake_at_ = kNever;
   is_slow_ = false;
   plan_start(context_.random.between(5 * kMs, context_.random.below(4) == 0 ? 5 * kSecond : 300 * kMs));
+}
+
+// It is in the middle of a step: death comes a little later, mostly before what it has just written is on the disk.
+void Node::may_die_of(Word word) {
+  const FaultRates& rates = context_.rates;
+  if ((rates.words >> static_cast<uint32_t>(word) & 1) == 0 || !context_.random.chance(rates.die_after)) return;
+  context_.queue.plan(context_.now() + context_.random.below(kDieWithin), EventKind::kDie, index_, deaths_);
 }
 
 void Node::take_figures() {

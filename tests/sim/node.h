@@ -46,6 +46,7 @@ class Node {
 
  private:
   bool try_start();
+  void may_die_of(Word word);
   void plan_start(TimeNs delay);
   void plan_wake(TimeNs delay);
   void plan_next_wake();

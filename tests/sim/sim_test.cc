@@ -74,6 +74,7 @@ TEST(Sim, AViolationNamesTheCommandThatReplaysIt) {
 TEST(Sim, HistoriesAreWhole) {
   Options options = short_run(3);
   options.clients = 8;
+  options.minutes = 0.3;
   World world(options);
   world.run();
   EXPECT_EQ(judge(world.history()), "");

@@ -9,8 +9,10 @@
 
 namespace txnic::sim {
 
-inline constexpr TableId kCounters = 1, kAccounts = 2, kLists = 3;
-inline std::vector<storage::Table> tables() { return {{kCounters, 1000}, {kAccounts, 1000}, {kLists, 100'000}}; }
+inline constexpr TableId kCounters = 1, kAccounts = 2, kLists = 3, kTokens = 4;
+inline std::vector<storage::Table> tables() {
+  return {{kCounters, 1000}, {kAccounts, 1000}, {kLists, 100'000}, {kTokens, 1000}};
+}
 
 // A client's place is its address; its life is its port.
 inline constexpr uint32_t kNetwork = 0x0a000000;

@@ -12,6 +12,7 @@ namespace txnic::test {
 
 // Each breaks the rule that its comment names (traps of DESIGN 4.4, rules of COMMIT.md). All off: a sound node.
 struct RigSwitches {
+  bool absence_has_no_version = false;      // trap 2: what is absent passes for not having changed
   bool repeats_versions = false;            // trap 3: versions start again at every start
   bool forgets_windows = false;             // trap 4: recovery brings sessions back with empty windows
   bool answers_early = false;               // trap 5: no answer waits for the disk
@@ -69,14 +70,21 @@ class RigBack : public back::HostBack {
     if (is_early) *lsn = 0;
     return true;
   }
+  offload::Found find(uint32_t local_shard, TableId table, const std::byte* key, uint32_t key_length, uint64_t hash) {
+    offload::Found found = HostBack::find(local_shard, table, key, key_length, hash);
+    if (switches_.absence_has_no_version && !found.present()) found.version = kAbsent;
+    return found;
+  }
   Version commit(const offload::CommitRequest& request) { return committed_ = HostBack::commit(request); }
   Lsn dependency(uint32_t local_shard, Version version) const {
     if (switches_.answers_early || (switches_.reads_do_not_wait && version != committed_)) return 0;
+    if (switches_.absence_has_no_version && version == kAbsent) return HostBack::dependency_on_all();
     return HostBack::dependency(local_shard, version);
   }
   Lsn dependency_on_all() const { return switches_.answers_early ? 0 : HostBack::dependency_on_all(); }
 
  private:
+  static constexpr Version kAbsent = 1;
   struct Reserved {
     Version version = 0;
     uint32_t uses = 0;
