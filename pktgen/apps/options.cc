@@ -156,7 +156,7 @@ OptionGroup workload_group() {
        {"hot-transactions", "PERCENT", "smallbank: transactions that draw from the hot ones (90)",
         real(FIELD(workload.hot_transactions_percent), 0, 100)},
        {"remote", "PERCENT",
-        "smallbank, rmw, ycsb: transactions of several keys that take them from several shards (0)",
+        "smallbank, rmw, ycsb, retwis: transactions of several keys that take them from several shards (0)",
         real(FIELD(workload.remote_percent), 0, 100)},
        {"initial-balance", "CENTS", "smallbank: of each account when loaded (1000000)", set_initial_balance},
        {"keys", "N", "append: lists in use at a time; cycle: keys of the ring (512)",

@@ -79,7 +79,7 @@ std::unique_ptr<Workload> make_ycsb(WorkloadSettings s, const YcsbMix& mix, std:
 
 std::unique_ptr<Workload> make_retwis(WorkloadSettings s, std::string* error) {
   if (s.value_bytes == 0) s.value_bytes = Retwis::kValueBytes;
-  *error = check_fit(Retwis::kTimelineMax, s.value_bytes);
+  *error = check_fit(Retwis::kTimelineMax, s.value_bytes, s.remote_percent > 0);
   return error->empty() ? std::make_unique<Retwis>(s) : nullptr;
 }
 
@@ -108,7 +108,7 @@ const std::vector<WorkloadEntry>& workload_catalogue() {
       {"ycsb-c", "reads only"},
       {"ycsb-f", "50 % reads, 50 % read-modify-writes"},
       {"smallbank", "six bank transactions, hot set; checks that money is conserved"},
-      {"tatp", "seven telephone transactions over five tables; checks the share of each that succeeds; one shard only"},
+      {"tatp", "seven telephone transactions over five tables; checks the share of each that succeeds"},
       {"retwis", "a Twitter clone's four transactions, 64-byte values, Zipf 0.5"},
       {"counter", "every client adds 1 to its own and to a shared counter; checks that all are exact"},
       {"append", "reads of and appends to lists of all shards; checks that none is lost; --history for a checker"},

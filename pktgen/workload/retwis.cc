@@ -17,6 +17,7 @@ std::string Retwis::prepare(const Facts& facts) {
   zipf_ = Zipf(settings_.records, settings_.theta < 0 ? kThetaDefault : settings_.theta);
   scramble_ = Scramble(settings_.records);
   flows_.assign(facts.flows, {});
+  if (settings_.remote_percent > 0 && facts.shards == 1) return "--remote needs a node or nodes with several shards";
   return check_shards(keys_, kTimelineMax, settings_.records);
 }
 
@@ -27,7 +28,11 @@ void Retwis::draw(uint32_t flow) {
   state.kind = static_cast<Kind>(kind);
   state.gets = state.kind == kGetTimeline ? 1 + static_cast<uint32_t>(random.below(kTimelineMax)) : kGets[kind];
   state.keys = std::max(state.gets, kPuts[kind]);
-  draw_zipf_distinct(keys_, zipf_, scramble_, random, state.records.data(), state.keys);
+  if (settings_.remote_percent > 0 && random.unit() * 100 < settings_.remote_percent) {
+    draw_zipf_anywhere(zipf_, scramble_, random, state.records.data(), state.keys);
+  } else {
+    draw_zipf_distinct(keys_, zipf_, scramble_, random, state.records.data(), state.keys);
+  }
   std::sort(state.records.begin(), state.records.begin() + state.keys);
   state.step = Step::kReading;
 }
@@ -57,7 +62,12 @@ ShardId Retwis::fill(uint32_t flow, wire::ExecuteBuilder& request) {
   } else {
     for (uint32_t i = 0; i < state.gets; ++i) request.get(settings_.table, Key(state.records[i]));
   }
-  return keys_.shard(state.records[0]);
+  const uint32_t used = state.step == Step::kCommitting ? state.keys : state.gets;
+  const ShardId shard = keys_.shard(state.records[0]);
+  for (uint32_t i = 1; i < used; ++i) {
+    if (keys_.shard(state.records[i]) != shard) return kSeveralShards;
+  }
+  return shard;
 }
 
 Progress Retwis::settled(uint32_t flow, const Reply& reply) {

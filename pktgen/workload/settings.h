@@ -31,7 +31,7 @@ struct WorkloadSettings {
   int64_t initial_balance_cents = 1'000'000;
   double hot_accounts_percent = 4;
   double hot_transactions_percent = 90;
-  double remote_percent = 0;  // smallbank, rmw, ycsb: of transactions with several keys, how many use several shards
+  double remote_percent = 0;  // smallbank, rmw, ycsb, retwis: of those with several keys, how many use several shards
   uint32_t keys = 512;             // append: lists in use at a time; cycle: keys of the ring
   std::string history_path;        // append; empty: none
   uint64_t adds = 0;               // counter: each client's additions; 0: until the time is over

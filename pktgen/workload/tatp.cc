@@ -18,10 +18,7 @@ std::span<const char* const> Tatp::kinds() const {
 
 std::string Tatp::prepare(const Facts& facts) {
   if (facts.reflected) return "tatp needs a node that executes";
-  if (facts.shards > 1) {
-    return "tatp's transactions name rows of several shards, and this node has " + std::to_string(facts.shards) +
-           ": that needs two-phase commit, which is not there yet; use a node with shards: 1 (configs/tatp.textproto)";
-  }
+  shards_ = facts.shards;
   for (uint32_t flow = 0; flow < facts.flows; ++flow) random_.emplace_back(facts.seed, flow);
   flows_.assign(facts.flows, {});
   return {};
@@ -46,71 +43,72 @@ void Tatp::draw(uint32_t flow) {
   }
 }
 
-void Tatp::fill_one_shot(const FlowState& state, wire::ExecuteBuilder& request) const {
+void Tatp::fill_one_shot(const FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const {
   if (state.kind == kGetSubscriber) {
-    request.get(table(kSubscriber), tatp::subscriber_key(state.subscriber));
+    request.get(table(kSubscriber), at(tatp::subscriber_key(state.subscriber)));
   } else if (state.kind == kGetAccess) {
-    request.get(table(kAccessInfo), tatp::typed_key(state.subscriber, state.type));
+    request.get(table(kAccessInfo), at(tatp::typed_key(state.subscriber, state.type)));
   } else {
-    request.get(table(kSpecialFacility), tatp::typed_key(state.subscriber, state.type));
+    request.get(table(kSpecialFacility), at(tatp::typed_key(state.subscriber, state.type)));
     for (uint32_t start = 0; start <= state.start; ++start) {
-      request.get(table(kCallForwarding), tatp::forwarding_key(state.subscriber, state.type, start));
+      request.get(table(kCallForwarding), at(tatp::forwarding_key(state.subscriber, state.type, start)));
     }
   }
 }
 
-void Tatp::fill_read(const FlowState& state, wire::ExecuteBuilder& request) const {
+void Tatp::fill_read(const FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const {
   if (state.kind == kUpdateSubscriber || state.kind == kUpdateLocation) {
-    request.get(table(kSubscriber), tatp::subscriber_key(state.subscriber));
+    request.get(table(kSubscriber), at(tatp::subscriber_key(state.subscriber)));
   }
   if (state.kind == kUpdateSubscriber || state.kind == kInsertForwarding) {
-    request.get(table(kSpecialFacility), tatp::typed_key(state.subscriber, state.type));
+    request.get(table(kSpecialFacility), at(tatp::typed_key(state.subscriber, state.type)));
   }
 }
 
-void Tatp::fill_commit(FlowState& state, wire::ExecuteBuilder& request) const {
+void Tatp::fill_commit(FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const {
   const Key subscriber = tatp::subscriber_key(state.subscriber);
   const Key facility = tatp::typed_key(state.subscriber, state.type);
   const Key forwarding = tatp::forwarding_key(state.subscriber, state.type, state.start);
   if (state.kind == kUpdateSubscriber) {
     state.subscriber_row[tatp::kBit1] = std::byte{static_cast<unsigned char>(state.location & 1)};
     state.facility_row[tatp::kDataA] = std::byte{static_cast<unsigned char>(state.location >> 8 & 255)};
-    request.put_if(table(kSubscriber), subscriber, state.subscriber_row, state.subscriber_version);
-    request.put_if(table(kSpecialFacility), facility, state.facility_row, state.facility_version);
+    request.put_if(table(kSubscriber), at(subscriber), state.subscriber_row, state.subscriber_version);
+    request.put_if(table(kSpecialFacility), at(facility), state.facility_row, state.facility_version);
     return;
   }
-  request.check(table(kSecSubscriber), subscriber, state.secondary_version, wire::kReadSet);
+  request.check(table(kSecSubscriber), at(subscriber), state.secondary_version, wire::kReadSet);
   if (state.kind == kUpdateLocation) {
     store(state.subscriber_row.data() + tatp::kLocation, state.location);
-    request.put_if(table(kSubscriber), subscriber, state.subscriber_row, state.subscriber_version);
+    request.put_if(table(kSubscriber), at(subscriber), state.subscriber_row, state.subscriber_version);
   } else if (state.kind == kInsertForwarding) {
     std::byte row[tatp::kForwardingBytes] = {};
     row[tatp::kEndTime] = std::byte{state.end_time};
-    request.check(table(kSpecialFacility), facility, state.facility_version, wire::kReadSet);
-    request.insert(table(kCallForwarding), forwarding, row);
+    request.check(table(kSpecialFacility), at(facility), state.facility_version, wire::kReadSet);
+    request.insert(table(kCallForwarding), at(forwarding), row);
   } else {
-    request.remove(table(kCallForwarding), forwarding);
+    request.remove(table(kCallForwarding), at(forwarding));
   }
 }
 
 ShardId Tatp::fill(uint32_t flow, wire::ExecuteBuilder& request) {
   FlowState& state = flows_[flow];
   if (state.step == Step::kDraw) draw(flow);
+  tatp::Places at(shards_);
   switch (state.step) {
     case Step::kOneShot:
-      fill_one_shot(state, request);
+      fill_one_shot(state, at, request);
       break;
     case Step::kLookUp:
-      request.get(table(kSecSubscriber), tatp::subscriber_key(state.subscriber));
+      request.get(table(kSecSubscriber), at(tatp::subscriber_key(state.subscriber)));
       break;
     case Step::kRead:
-      fill_read(state, request);
+      fill_read(state, at, request);
       break;
     default:
-      fill_commit(state, request);
+      fill_commit(state, at, request);
       break;
   }
-  return 0;
+  return at.shard();
 }
 
 uint32_t Tatp::values_wanted(const FlowState& state) const {

@@ -16,6 +16,9 @@
 //
 // A transaction that finds nothing to do is executed, not aborted; it counts for throughput and not for goodput. The
 // check compares each kind's share of successes with what the specification expects.
+//
+// Rows lie where their own keys hash to: with several shards most of the transactions that name several rows are
+// transactions over several shards (GetNewDestination's reads too, all at once).
 #pragma once
 
 #include <array>
@@ -23,6 +26,7 @@
 
 #include "pktgen/workload/key_space.h"
 #include "pktgen/workload/settings.h"
+#include "pktgen/workload/tatp_rows.h"
 #include "pktgen/workload/workload.h"
 
 namespace txnic::pktgen {
@@ -72,9 +76,9 @@ class Tatp final : public Workload {
     std::array<std::byte, 8> facility_row{};
   };
   void draw(uint32_t flow);
-  void fill_one_shot(const FlowState& state, wire::ExecuteBuilder& request) const;
-  void fill_read(const FlowState& state, wire::ExecuteBuilder& request) const;
-  void fill_commit(FlowState& state, wire::ExecuteBuilder& request) const;
+  void fill_one_shot(const FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const;
+  void fill_read(const FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const;
+  void fill_commit(FlowState& state, tatp::Places& at, wire::ExecuteBuilder& request) const;
   uint32_t values_wanted(const FlowState& state) const;
   bool inspect_one_shot(const FlowState& state, const Reply& reply);
   // Takes over what an interactive transaction read. False: there is nothing for it to do.
@@ -84,6 +88,7 @@ class Tatp final : public Workload {
   TableId table(Table which) const { return static_cast<TableId>(settings_.tatp_table + which); }
 
   const WorkloadSettings settings_;
+  uint32_t shards_ = 1;
   std::vector<Random> random_;  // by flow
   std::vector<FlowState> flows_;
   struct Tally {

@@ -12,28 +12,35 @@ std::span<const char* const> TatpLoad::kinds() const {
 }
 
 std::string TatpLoad::prepare(const Facts& facts) {
-  loading_.assign(facts.flows, kNone);
+  flows_.assign(facts.flows, {});
+  shards_ = facts.shards;
   return {};
 }
 
 ShardId TatpLoad::fill(uint32_t flow, wire::ExecuteBuilder& request) {
-  uint64_t& loading = loading_[flow];
+  FlowState& state = flows_[flow];
+  uint64_t& loading = state.subscriber;
   if (loading == kNone) {
     if (next_ == subscribers_) return wire::kNoShard;
     loading = next_++;
+    state.has_first_half = false;
   }
+  tatp::Places at(shards_);
   const tatp::Rows rows = tatp::rows_of(loading);
   std::byte row[tatp::kSubscriberBytes] = {};
   store(row, loading);
   const auto put = [&](Tatp::Table table, const Key& key, uint32_t bytes) {
-    request.put(static_cast<TableId>(first_table_ + table), key, Bytes(row, bytes));
+    request.put(static_cast<TableId>(first_table_ + table), at(key), Bytes(row, bytes));
   };
-  put(Tatp::kSubscriber, tatp::subscriber_key(loading), tatp::kSubscriberBytes);
-  put(Tatp::kSecSubscriber, tatp::subscriber_key(loading), tatp::kSecondaryBytes);
-  for (uint32_t type = 1; type <= Tatp::kTypes; ++type) {
-    if ((rows.access_types >> (type - 1) & 1) != 0) {
-      put(Tatp::kAccessInfo, tatp::typed_key(loading, type), tatp::kAccessBytes);
+  if (!state.has_first_half) {
+    put(Tatp::kSubscriber, tatp::subscriber_key(loading), tatp::kSubscriberBytes);
+    put(Tatp::kSecSubscriber, tatp::subscriber_key(loading), tatp::kSecondaryBytes);
+    for (uint32_t type = 1; type <= Tatp::kTypes; ++type) {
+      if ((rows.access_types >> (type - 1) & 1) != 0) {
+        put(Tatp::kAccessInfo, tatp::typed_key(loading, type), tatp::kAccessBytes);
+      }
     }
+    if (shards_ > 1) return at.shard();
   }
   for (uint32_t type = 1; type <= Tatp::kTypes; ++type) {
     if ((rows.facility_types >> (type - 1) & 1) == 0) continue;
@@ -46,16 +53,21 @@ ShardId TatpLoad::fill(uint32_t flow, wire::ExecuteBuilder& request) {
       put(Tatp::kCallForwarding, tatp::forwarding_key(loading, type, start), tatp::kForwardingBytes);
     }
   }
-  return 0;
+  return at.shard();
 }
 
 Progress TatpLoad::settled(uint32_t flow, const Reply& reply) {
   // Rows are written as a whole: once more does no harm.
   const bool again =
       reply.result == Result::kLocked || reply.result == Result::kBusy || reply.result == Result::kUnknownOutcome;
+  FlowState& state = flows_[flow];
   if (reply.result == Result::kCommitted) {
-    loading_[flow] = kNone;
-    ++done_;
+    const bool is_half = shards_ > 1 && !state.has_first_half;
+    state.has_first_half = true;
+    if (!is_half) {
+      state.subscriber = kNone;
+      ++done_;
+    }
   } else if (reply.result == Result::kUnknownTable) {
     fail("tatp: the node does not have the tables " + std::to_string(first_table_) + " to " +
          std::to_string(first_table_ + 4) +

@@ -26,7 +26,14 @@ class TatpLoad final : public Workload {
   const TableId first_table_;
   uint64_t next_ = 0;
   uint64_t done_ = 0;
-  std::vector<uint64_t> loading_;  // by flow; kNone: the next one
+  uint32_t shards_ = 1;
+  // By flow. Over several shards a subscriber takes two transactions: all its rows could be of more shards than one
+  // transaction may have.
+  struct FlowState {
+    uint64_t subscriber = kNone;  // kNone: the next one
+    bool has_first_half = false;
+  };
+  std::vector<FlowState> flows_;
 };
 
 }  // namespace txnic::pktgen

@@ -4,6 +4,7 @@
 
 #include "pktgen/workload/key_space.h"
 #include "pktgen/workload/random.h"
+#include "pktgen/workload/workload.h"
 
 namespace txnic::pktgen::tatp {
 
@@ -13,6 +14,23 @@ inline Key typed_key(uint64_t subscriber, uint32_t type) { return Key(subscriber
 inline Key forwarding_key(uint64_t subscriber, uint32_t type, uint32_t start) {
   return Key(subscriber | uint64_t{type} << 40 | uint64_t{start + 1} << 48);
 }
+
+// Passes keys through and notes their shards.
+class Places {
+ public:
+  explicit Places(uint32_t shards) : shards_(shards) {}
+  const Key& operator()(const Key& key) {
+    const ShardId shard = shards_ <= 1 ? ShardId{0} : shard_of(hash_key8(load<uint64_t>(key.bytes)), shards_);
+    shard_ = shard_ == wire::kNoShard || shard_ == shard ? shard : kSeveralShards;
+    return key;
+  }
+  // Of all of them, or kSeveralShards.
+  ShardId shard() const { return shard_; }
+
+ private:
+  const uint32_t shards_;
+  ShardId shard_ = wire::kNoShard;
+};
 
 // Where things stand in rows.
 inline constexpr uint32_t kSubscriberBytes = 40, kBit1 = 8, kLocation = 12;  // s_id is the first 8 bytes

@@ -24,6 +24,13 @@ cluster {{
   node {{ name: "b" address: "10.99.0.11" shards: "1" }}
 }}
 """
+SUBSCRIBERS = 100_000
+TATP = """table {{ id: 11 name: "subscriber" capacity: {n} }}
+table {{ id: 12 name: "sec_subscriber" capacity: {n} value_bytes: 8 }}
+table {{ id: 13 name: "access_info" capacity: {n3} value_bytes: 16 }}
+table {{ id: 14 name: "special_facility" capacity: {n3} value_bytes: 8 }}
+table {{ id: 15 name: "call_forwarding" capacity: {n6} value_bytes: 16 }}
+""".format(n=SUBSCRIBERS, n3=3 * SUBSCRIBERS, n6=6 * SUBSCRIBERS)
 NODES = ("a", "b")
 ADDRESSES = ("10.99.0.1", "10.99.0.11")
 
@@ -101,12 +108,28 @@ def main(options):
     rows.row("cross-shard-latency", commit.p50_us, "us, p50 of a commit, one at a time", "echo", echo.p50_us, **facts)
 
 
-def over_two_nodes(options, name, workload, **settings):
+class Single:
+    """One node of one shard, and runs against it: what two nodes are compared with."""
+
+    def __init__(self, place, tables=""):
+        self.place = place
+        self.nodes = [scenes.node(place, place.write("single.textproto", 'name: "single"\nshards: 1\n' + tables))]
+
+    def run(self, workload, seconds, **settings):
+        run = scenes.run(self.place, workload, seconds, **settings)
+        run.expect_good()
+        return run
+
+    def stop(self):
+        self.nodes[0].stop()
+
+
+def over_two_nodes(options, name, workload, nodes=Pair, tables="", **settings):
     """A workload on the same arrangement, with its aborts by cause."""
     scenes.warn_about_cpus()
     good, p99, causes = Trials(), Trials(), {}
     with scenes.scene(options) as place:
-        pair = Pair(place)
+        pair = nodes(place, tables=tables)
         for trial in range(options.trials):
             run = pair.run(workload, options.seconds, **settings)
             good.add(run.goodput)
@@ -126,4 +149,10 @@ def smallbank(options):
 
 
 def retwis(options):
-    over_two_nodes(options, "retwis", "retwis", records=RECORDS)
+    over_two_nodes(options, "retwis", "retwis", records=RECORDS, remote=50)
+
+
+def tatp(options):
+    """Most transactions that name several rows name them at both nodes: rows lie where their keys hash to."""
+    over_two_nodes(options, "tatp", "tatp", tables=TATP, records=SUBSCRIBERS)
+    over_two_nodes(options, "tatp-one-node", "tatp", nodes=Single, tables=TATP, records=SUBSCRIBERS)

@@ -19,7 +19,7 @@ from rows import progress  # noqa: E402
 # Name -> what runs it. get and rmw2 share their trials with the forwarding peer.
 BENCHMARKS = {"forwarding": forwarding.forwarding, "get": forwarding.get, "rmw2": forwarding.rmw2,
               "cross-shard": cross_shard.main,
-              "smallbank": cross_shard.smallbank, "retwis": cross_shard.retwis,
+              "smallbank": cross_shard.smallbank, "retwis": cross_shard.retwis, "tatp": cross_shard.tatp,
               "durable": durable.main, "recovery": recovery.main, "overload": overload.main}
 HUGEPAGES_MIB = 3072
 

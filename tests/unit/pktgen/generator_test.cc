@@ -72,14 +72,31 @@ TEST(Generator, TatpNoticesMissingRows) {
   EXPECT_FALSE(again.check().passed) << again.check().text;
 }
 
-TEST(Generator, TatpNeedsOneShard) {
-  WorkloadSettings settings;
-  settings.name = "tatp";
-  std::string error;
-  const auto workload = make_workload(settings, &error);
-  ASSERT_NE(workload, nullptr) << error;
-  EXPECT_NE(workload->prepare({.shards = 4}).find("shards: 1"), std::string::npos);
-  EXPECT_EQ(workload->prepare({.shards = 1}), "");
+TEST(Generator, TatpSucceedsAsOftenOverSeveralShards) {
+  for (const uint32_t shards : {2u, 32u}) {
+    ModelNode node(shards);
+    node.lock_every = 50;
+    Bench bench(node, {.workload = "tatp", .records = 3000, .transactions = 30'000});
+    const PhaseResult result = bench.all();
+    ASSERT_EQ(result.end, PhaseEnd::kFinished) << result.why;
+    EXPECT_EQ(result.total.refused() + result.total.unknown(), 0u);
+    EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kCrossShard)], 0u);
+    EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kBadRequest)], 0u);
+    EXPECT_GT(node.prepared, 2 * 3000u);
+    const Check check = bench.check();
+    EXPECT_TRUE(check.made && check.passed) << check.text;
+  }
+}
+
+TEST(Generator, RetwisOverSeveralShards) {
+  ModelNode node(4);
+  Bench bench(node, {.workload = "retwis", .records = 2000, .transactions = 4000, .remote = 50});
+  const PhaseResult result = bench.all();
+  ASSERT_EQ(result.end, PhaseEnd::kFinished) << result.why;
+  EXPECT_GT(node.prepared, 1000u);
+  EXPECT_EQ(result.total.refused(), 0u);
+  EXPECT_GT(result.total.good, 2000u);
+  EXPECT_EQ(node.answers[static_cast<uint8_t>(Result::kBadRequest)], 0u);
 }
 
 TEST(Generator, YcsbTransactionalForm) {
