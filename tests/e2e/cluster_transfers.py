@@ -203,7 +203,7 @@ def between_workers_and_nodes():
 
 def deaths_and_cuts():
     seed = int(os.environ.get("TXNIC_SEED") or random.randrange(1, 10**6))
-    kills = int(os.environ.get("TXNIC_KILLS") or 20)
+    kills = int(os.environ.get("TXNIC_KILLS") or 8)
     cuts = int(os.environ.get("TXNIC_CUTS") or 6)
     print(f"  seed {seed}, {kills} kills, {cuts} cuts", flush=True)
     chance = random.Random(seed)

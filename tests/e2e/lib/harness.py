@@ -46,7 +46,7 @@ def need_root(why):
 
 
 def find_program(build, name):
-    for place in ("host/apps", "pktgen/apps", "pktgen"):
+    for place in ("host/apps", "pktgen/apps", "pktgen", "tests/sim/check"):
         path = os.path.join(build, place, name)
         if os.access(path, os.X_OK):
             return path
