@@ -280,8 +280,8 @@ class Front final : private commit::Node {
   std::array<std::byte, limits::kPreparedBytesMax> redo_;
   uint8_t value_place_ = 0;  // of the participant, in values
 
-  // Copies of PREPAREs that wait: at most one a transaction, and one that takes the place of another. Those that are
-  // done wait in a ring for release().
+  // Copies of PREPAREs that wait: at most one a transaction, and one that takes the place of another. Without room for
+  // one more the client is told BUSY. Those that are done wait in a ring for release().
   std::array<Copy, limits::kWaitingCopiesMax> copies_;
   uint32_t free_copy_ = 0, copies_used_ = 0;
   std::array<Released, limits::kWaitingCopiesMax> done_;
@@ -315,7 +315,6 @@ Front<B>::Front(const FrontConfig& config, B* back, SessionTable* sessions, Muta
       back_(back),
       sessions_(sessions),
       outbox_(outbox) {
-  assert(config.commit.transactions < limits::kWaitingCopiesMax);
   commit::MachineConfig commit = config.commit;
   commit.incarnation = config.incarnation;
   machine_.init(commit, commit_memory, this);

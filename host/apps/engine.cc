@@ -109,10 +109,6 @@ StartError Engine::allocate() {
     worker.session_memory = dataplane::Region::allocate(SessionTable::memory_bytes(limits), -1, &error);
     if (worker.session_memory.data() == nullptr) return {"session windows: " + error, kExitPreflight};
     worker.sessions.init(limits, worker.session_memory.bytes());
-    worker.commit_memory = dataplane::Region::allocate(Front::commit_memory_bytes({}), -1, &error);
-    if (worker.commit_memory.data() == nullptr) {
-      return {"transactions over several shards: " + error, kExitPreflight};
-    }
   }
   return {};
 }
@@ -261,7 +257,7 @@ StartError Engine::add_static_sessions() {
   return {};
 }
 
-void Engine::build_workers() {
+StartError Engine::build_workers() {
   const CookieSecret secret{random_word(), random_word()};
   for (uint32_t w = 0; w < worker_count(); ++w) {
     Worker& worker = workers_[w];
@@ -282,10 +278,21 @@ void Engine::build_workers() {
     front.incarnation = incarnation_;
     front.durability = config_.log.durability;
     front.cookie_secret = secret;
+    if (recovered_ != nullptr) {
+      const back::RecoveredState::Room kept = recovered_->room_to_restore(w, worker_count());
+      front.commit.transactions += kept.transactions;
+      front.commit.locks += kept.locks;
+    }
+    std::string error;
+    worker.commit_memory = dataplane::Region::allocate(Front::commit_memory_bytes(front), -1, &error);
+    if (worker.commit_memory.data() == nullptr) {
+      return {"transactions over several shards: " + error, kExitPreflight};
+    }
     worker.front =
         std::make_unique<Front>(front, worker.back.get(), &worker.sessions, worker.commit_memory.bytes());
     worker.back->set_machine(&worker.front->machine(), &map_);
   }
+  return {};
 }
 
 StartError Engine::start(TimeNs now, const std::function<void(const std::string&)>& say) {
@@ -304,7 +311,8 @@ StartError Engine::start(TimeNs now, const std::function<void(const std::string&
   }
   error = add_static_sessions();
   if (!error.text.empty()) return error;
-  build_workers();
+  error = build_workers();
+  if (!error.text.empty()) return error;
   error = restore_transactions(now, say);
   if (!error.text.empty()) return error;
   if (keeper_ != nullptr) keeper_->run();

@@ -75,7 +75,7 @@ class Engine {
   StartError take_recovered(const back::RecoveredState& state, TimeNs now);
   StartError restore_transactions(TimeNs now, const std::function<void(const std::string&)>& say);
   StartError add_static_sessions();
-  void build_workers();
+  StartError build_workers();
 
   const control::NodeConfig config_;
   const ShardMap map_;

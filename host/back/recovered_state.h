@@ -44,6 +44,12 @@ class RecoveredState final : public log::RecoverySink {
   // Fills one worker's session table with its shards' windows (shard s is of worker s % worker_count). Answers an
   // error text, or empty.
   std::string fill(uint32_t worker, uint32_t worker_count, TimeNs now, SessionTable* table) const;
+  // What restore() will put into one worker's machine: its configured room is for what comes, this is added to it. (The
+  // log may have been written by more workers, each with as many.)
+  struct Room {
+    uint32_t transactions = 0, locks = 0;
+  };
+  Room room_to_restore(uint32_t worker, uint32_t worker_count) const;
   // Gives one worker's machine what its shards have to keep of transactions over several shards: the prepared ones
   // again hold their locks and their memory in the store, decisions are told again, promises stay (COMMIT 1, 13). Call
   // it before the worker serves anything. Answers an error text, or empty.

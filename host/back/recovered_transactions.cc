@@ -53,12 +53,8 @@ std::string restore_one(const log::KeptTransaction& kept, uint32_t local_shard, 
     return describe(kept) + ": its prepared writes do not fit the store: raise memory_mib or the capacity of the " +
            "tables in the configuration";
   }
-  const bool is_full = machine->size() == machine->capacity();
   if (machine->restore(restored_of(kept), now)) return {};
-  return describe(kept) + (is_full ? ": the log holds more transactions over several shards than one worker has room "
-                                     "for (kCommitTransactionsDefault): start with as many workers as wrote the log"
-                                   : ": its locks do not fit the worker's lock table (kCommitLocksDefault): start "
-                                     "with as many workers as wrote the log");
+  return describe(kept) + ": it does not fit the worker's commit machine, which was made with room for it: report this";
 }
 
 }  // namespace
@@ -75,6 +71,17 @@ bool RecoveredState::on_transaction(ShardId shard, const log::TransactionEntry& 
   }
   stream.kept.on_transaction(entry);
   return true;
+}
+
+RecoveredState::Room RecoveredState::room_to_restore(uint32_t worker, uint32_t worker_count) const {
+  Room room;
+  for (size_t shard = worker; shard < streams_.size(); shard += worker_count) {
+    streams_[shard].kept.for_each([&room](const log::KeptTransaction& kept) {
+      ++room.transactions;
+      room.locks += static_cast<uint32_t>(kept.locks.size());
+    });
+  }
+  return room;
 }
 
 std::string RecoveredState::restore(uint32_t worker, uint32_t worker_count, TimeNs now, HostBack* back,

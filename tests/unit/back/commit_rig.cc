@@ -77,7 +77,7 @@ bool CommitRig::recover(TimeNs now) {
   if (!keeper_->start(report, &error)) return false;
   for (uint32_t w = 0; w < worker_count(); ++w) {
     Worker& worker = *workers_[w];
-    build(worker, w);
+    build(worker, w, state.room_to_restore(w, worker_count()));
     error = state.fill(w, worker_count(), now, &worker.sessions);
     if (error.empty()) error = state.restore(w, worker_count(), now, worker.back.get(), &worker.machine);
     if (!error.empty()) return false;
@@ -88,7 +88,7 @@ bool CommitRig::recover(TimeNs now) {
   return true;
 }
 
-void CommitRig::build(Worker& worker, uint32_t index) {
+void CommitRig::build(Worker& worker, uint32_t index, const back::RecoveredState::Room& kept) {
   worker.rig = this;
   std::vector<storage::Shard*> shards;
   for (uint32_t s = index; s < kRigShards; s += worker_count()) shards.push_back(shards_[s].get());
@@ -107,8 +107,8 @@ void CommitRig::build(Worker& worker, uint32_t index) {
                                                  &worker.sessions);
   commit::MachineConfig machine;
   machine.incarnation = incarnation_;
-  machine.transactions = transactions_max;
-  machine.locks = locks_max;
+  machine.transactions = transactions_max + kept.transactions;
+  machine.locks = locks_max + kept.locks;
   machine.ask_delay_ns = 40;
   machine.ask_delay_max_ns = 200;
   machine.vote_keep_ns = 2000;

@@ -107,7 +107,7 @@ class CommitRig {
   static ShardId in_cluster(ShardId shard) { return static_cast<ShardId>(2 * shard + 1); }
   static Participants participants();
   bool recover(TimeNs now);
-  void build(Worker& worker, uint32_t index);
+  void build(Worker& worker, uint32_t index, const back::RecoveredState::Room& kept);
   bool open_session(Worker& worker);
   std::vector<offload::Write> evaluate(Worker& worker, ShardId shard, std::span<RigWrite> writes);
 

@@ -120,6 +120,11 @@ void NodeRig::build(uint32_t workers) {
     front.cookie_secret = {config_.seed * 31 + incarnation_, 7};
     front.commit.transactions = config_.transactions;
     front.commit.locks = config_.locks;
+    if (recovered_ != nullptr) {
+      const back::RecoveredState::Room kept = recovered_->room_to_restore(w, workers);
+      front.commit.transactions += kept.transactions;
+      front.commit.locks += kept.locks;
+    }
     worker.outbox.rig = this;
     commit_memory_.resize(std::max<size_t>(commit_memory_.size(), workers));
     worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions,
