@@ -11,7 +11,6 @@ namespace txnic::dataplane {
 class LostTime {
  public:
   explicit LostTime(uint32_t slowdown_milli = 1000) : slowdown_milli_(slowdown_milli) {}
-  bool is_needed() const { return slowdown_milli_ > 1000 || owed_ns_ != 0; }
 
   // The core has worked for so long; and owes this time besides.
   void worked(TimeNs busy_ns, TimeNs besides_ns = 0) {

@@ -3,22 +3,10 @@
 
 #include <algorithm>
 
-#include <rte_log.h>
+#include "dataplane/quiet_drivers.h"
 
 namespace txnic::dataplane {
 namespace {
-
-// A driver that does not find its peer says so at each attempt; the notes say it once.
-class QuietDrivers {
- public:
-  QuietDrivers() : level_(rte_log_get_global_level()) { rte_log_set_global_level(RTE_LOG_CRIT); }
-  ~QuietDrivers() { rte_log_set_global_level(level_); }
-  QuietDrivers(const QuietDrivers&) = delete;
-  QuietDrivers& operator=(const QuietDrivers&) = delete;
-
- private:
-  uint32_t level_;
-};
 
 std::string label(const Port& port) { return "port " + std::to_string(port.id) + " (" + port.name + ")"; }
 
@@ -33,7 +21,7 @@ bool Peers::start(TimeNs now, std::vector<std::string>* notes, std::string* erro
     std::string why;
     bool started = false;
     {
-      const QuietDrivers quiet;
+      const QuietDrivers quiet;  // a driver that does not find its peer says so at each attempt
       started = start_port(&port, &why);
     }
     if (!started && !port.is_virtual) {

@@ -9,7 +9,6 @@ namespace {
 
 uint32_t index_size(const SessionLimits& limits) { return std::bit_ceil(limits.sessions * 2 + 2); }
 
-constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
 size_t outcome_bytes(const SessionLimits& limits) {
   return static_cast<size_t>(limits.sessions) * limits.shards * limits.window * sizeof(Outcome);

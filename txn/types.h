@@ -49,6 +49,9 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+// The next multiple of a cache line of 64 bytes: pieces of memory that is given at start begin there.
+inline constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
 // Unaligned loads and stores. The wire and the log are little-endian, as is every platform that we build
 // for (x86-64, arm64); this assertion is where a big-endian port would start.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);

@@ -7,8 +7,8 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
-#include <rte_log.h>
 
+#include "dataplane/quiet_drivers.h"
 #include "dataplane/transmit.h"
 
 namespace txnic::dataplane::steering {
@@ -87,22 +87,10 @@ std::string reason_of(const rte_flow_error& error, int code) {
   return error.message == nullptr ? text : text + ": " + error.message;
 }
 
-// A driver that refuses says so in the log as well; our note says it once.
-class QuietLog {
- public:
-  QuietLog() : level_(rte_log_get_global_level()) { rte_log_set_global_level(RTE_LOG_CRIT); }
-  ~QuietLog() { rte_log_set_global_level(level_); }
-  QuietLog(const QuietLog&) = delete;
-  QuietLog& operator=(const QuietLog&) = delete;
-
- private:
-  uint32_t level_;
-};
-
 }  // namespace
 
 bool RteFlowPort::validate(const FlowRule& rule, std::string* why) {
-  const QuietLog quiet;
+  const QuietDrivers quiet;
   const Translated flow(rule);
   rte_flow_error error{};
   const int result = rte_flow_validate(rule.port, &flow.attributes, flow.items.data(), flow.actions.data(), &error);
@@ -111,7 +99,7 @@ bool RteFlowPort::validate(const FlowRule& rule, std::string* why) {
 }
 
 void* RteFlowPort::create(const FlowRule& rule, std::string* why) {
-  const QuietLog quiet;
+  const QuietDrivers quiet;
   const Translated flow(rule);
   rte_flow_error error{};
   rte_errno = 0;
@@ -122,7 +110,7 @@ void* RteFlowPort::create(const FlowRule& rule, std::string* why) {
 }
 
 void RteFlowPort::destroy(uint16_t port, void* handle) {
-  const QuietLog quiet;
+  const QuietDrivers quiet;
   rte_flow_error error{};
   rte_flow_destroy(port, static_cast<rte_flow*>(handle), &error);  // gone either way: the port is about to stop
 }

@@ -3,20 +3,9 @@
 
 #include <utility>
 
+#include "dataplane/json.h"
+
 namespace txnic::dataplane::steering {
-namespace {
-
-// Quotes and backslashes of drivers' messages.
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-}  // namespace
 
 Steering::Steering(std::vector<Rule> table, std::vector<PortFacts> ports, FlowPort* flows)
     : table_(std::move(table)), ports_(std::move(ports)), told_(ports_.size()), flows_(flows) {
@@ -100,12 +89,6 @@ std::vector<RuleState> Steering::rules() const {
   return states;
 }
 
-uint32_t Steering::by_port_count() const {
-  uint32_t count = 0;
-  for (const Installed& rule : installed_) count += rule.handles.empty() ? 0 : 1;
-  return count;
-}
-
 std::string flow_list(const std::vector<RuleState>& rules) {
   std::string out;
   int port = -1;
@@ -135,12 +118,12 @@ std::string to_json(const std::vector<RuleState>& rules) {
   const char* separator = "";
   for (const RuleState& state : rules) {
     out.append(separator).append("{\"port\":").append(std::to_string(state.port_id));
-    out.append(",\"rule\":").append(json_text(rule_text(state.rule)));
+    out.append(",\"rule\":").append(json_string(rule_text(state.rule)));
     out.append(",\"by\":\"").append(state.by_port ? "port" : "software");
-    out.append("\",\"why\":").append(json_text(state.why_software)).append(",\"flows\":[");
+    out.append("\",\"why\":").append(json_string(state.why_software)).append(",\"flows\":[");
     const char* comma = "";
     for (const FlowRule& flow : state.flows) {
-      out.append(comma).append(json_text(create_text(flow)));
+      out.append(comma).append(json_string(create_text(flow)));
       comma = ",";
     }
     out += "]}";

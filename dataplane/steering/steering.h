@@ -34,7 +34,6 @@ class Steering {
 
   const std::vector<Rule>& table() const { return table_; }
   std::vector<RuleState> rules() const;
-  uint32_t by_port_count() const;
 
  private:
   struct Installed {

@@ -12,6 +12,7 @@
 #include "dataplane/bluefield.h"
 #include "dataplane/dataplane.h"
 #include "dataplane/eal.h"
+#include "dataplane/json.h"
 #include "dataplane/lcores.h"
 #include "dataplane/modes/registry.h"
 #include "dataplane/modes/txn.h"
@@ -26,6 +27,8 @@
 
 namespace txnic::apps {
 namespace {
+
+using dataplane::json_string;
 
 std::atomic<int> g_stop{0};
 

@@ -6,8 +6,12 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "dataplane/json.h"
+
 namespace txnic::apps {
 namespace {
+
+using dataplane::json_string;
 
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
   char line[512];
@@ -183,21 +187,6 @@ void add(const log::WorkerLogStatistics& from, log::WorkerLogStatistics* to) {
   to->group_bytes_max = std::max(to->group_bytes_max, from.group_bytes_max);
   to->in_flight_ns += from.in_flight_ns;
   to->longest_write_ns = std::max(to->longest_write_ns, from.longest_write_ns);
-}
-
-std::string json_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += format("\\u%04x", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
 }
 
 std::string to_text(const EngineStatistics& s) {

@@ -45,7 +45,4 @@ std::string to_text(const EngineStatistics& statistics);
 // A JSON object, without a line end.
 std::string to_json(const EngineStatistics& statistics);
 
-// Quotes a string for JSON.
-std::string json_string(const std::string& text);
-
 }  // namespace txnic::apps

@@ -21,8 +21,6 @@ class LinkModel {
     free_at_ns_ = std::max(free_at_ns_, now) + serialization_ns(frame_bytes);
     return free_at_ns_ + latency_ns_;
   }
-  // A frame that is given now waits so long for its turn.
-  TimeNs backlog_ns(TimeNs now) const { return free_at_ns_ > now ? free_at_ns_ - now : 0; }
 
  private:
   static constexpr uint64_t kWireOverheadBytes = 24;

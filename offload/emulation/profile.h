@@ -17,11 +17,9 @@ struct HardwareProfile {
   TimeNs link_latency_ns = 0;         // one way, beside what the virtual port takes by itself
   uint64_t link_bits_per_second = 0;  // each way; 0: no limit
   uint32_t link_message_cost_ns = 0;  // of the core that sends a frame over the link (descriptor, doorbell)
-  uint64_t cache_bytes = 0;           // of the front on the SoC; 0: as configured
 
-  bool slows_down() const { return soc_slowdown_milli > 1000; }
   bool shapes_link() const { return link_latency_ns != 0 || link_bits_per_second != 0 || link_message_cost_ns != 0; }
-  bool is_empty() const { return !slows_down() && !shapes_link() && cache_bytes == 0; }
+  bool is_empty() const { return soc_slowdown_milli <= 1000 && !shapes_link(); }
 };
 
 }  // namespace txnic::offload

@@ -8,7 +8,6 @@
 namespace txnic::commit {
 namespace {
 
-constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 // A full table has chains of four to eight; the usual one is nearly empty, and its heads fit a cache.
 uint32_t chains(uint32_t locks) { return std::max(std::bit_ceil(locks) / 4, 16u); }
 

@@ -9,7 +9,6 @@
 namespace txnic::commit {
 namespace {
 
-constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 constexpr uint8_t kAttemptsMax = 10;  // of doubling
 
 uint32_t awaited_entries(const MachineConfig& config) { return std::bit_ceil(config.transactions * 2); }

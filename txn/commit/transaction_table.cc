@@ -10,8 +10,7 @@
 namespace txnic::commit {
 namespace {
 
-constexpr size_t kFarBytes = (Transaction::kContentBytesMax + 63) & ~size_t{63};
-constexpr size_t align64(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+constexpr size_t kFarBytes = align64(Transaction::kContentBytesMax);
 uint32_t chains(uint32_t transactions) { return std::bit_ceil(transactions * 2); }
 
 }  // namespace
@@ -53,6 +52,7 @@ Transaction* TransactionTable::find(const TransactionId& id, ShardId shard) {
 }
 
 Transaction* TransactionTable::insert(const TransactionId& id, ShardId shard) {
+  assert(find(id, shard) == nullptr);
   if (free_ == kEnd) return nullptr;
   const uint32_t slot = free_;
   Transaction& t = transactions_[slot];

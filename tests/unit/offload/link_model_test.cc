@@ -29,8 +29,6 @@ TEST(LinkModel, FramesWaitForTheWire) {
   // (76 + 24) bytes at 1 Gbit/s: 800 ns.
   EXPECT_EQ(link.arrival(0, 76), 1300u);
   EXPECT_EQ(link.arrival(0, 76), 2100u);
-  EXPECT_EQ(link.backlog_ns(0), 1600u);
-  EXPECT_EQ(link.backlog_ns(1600), 0u);
   EXPECT_EQ(link.arrival(10'000, 76), 11'300u) << "the wire was free meanwhile";
 }
 
