@@ -84,9 +84,12 @@ bool RecoveredState::on_shard_version(ShardId shard, Version newest) {
   return true;
 }
 
-bool RecoveredState::on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence) {
+bool RecoveredState::on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence, Sequence watermark) {
   Stream& stream = streams_[shard];
-  window_of(stream, session);
+  // An outcome below the watermark may be in no window any more, and a checkpoint has cut its record off: with the
+  // watermark it is forgotten, without it "never prepared", and would be promised away (COMMIT 11, 13).
+  Window* const window = window_of(stream, session);
+  window->watermark = std::max(window->watermark, watermark);
   stream.kept.on_session_open(session, [&](const log::KeptTransaction& kept) {
     const Outcome outcome = log::outcome_of(kept.id, kept.result, kept.detail, kept.version);
     on_outcome(shard, session, outcome.key, outcome.version, kept.watermark);

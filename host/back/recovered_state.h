@@ -36,7 +36,8 @@ class RecoveredState final : public log::RecoverySink {
   bool on_delete(ShardId shard, TableId table, Bytes key, Version version) override;
   bool on_outcome(ShardId shard, SessionId session, uint64_t outcome_key, Version version, Sequence watermark) override;
   bool on_shard_version(ShardId shard, Version newest) override;
-  bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) override;
+  bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt,
+                       Sequence watermark) override;
   bool on_session_close(ShardId shard, SessionId session) override;
   bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override;
   void prefetch(ShardId shard, TableId table, Bytes key) override;

@@ -26,7 +26,7 @@ class LeftSink final : public RecoverySink {
   bool on_delete(ShardId, TableId, Bytes, Version) override { return true; }
   bool on_outcome(ShardId, SessionId, uint64_t, Version, Sequence) override { return true; }
   bool on_shard_version(ShardId, Version) override { return true; }
-  bool on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence) override {
+  bool on_session_open(ShardId shard, SessionId session, Endpoint, Stamp, Sequence, Sequence) override {
     if (shard == 0) sessions.insert(session);
     of(shard).on_session_open(session, [](const KeptTransaction&) {});
     return true;

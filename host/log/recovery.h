@@ -24,8 +24,10 @@ class RecoverySink {
   virtual bool on_outcome(ShardId shard, SessionId session, uint64_t outcome_key, Version version,
                           Sequence watermark) = 0;
   virtual bool on_shard_version(ShardId shard, Version newest) = 0;
-  // Sessions: a log's session records go to the stream of each of its shards, in their place.
-  virtual bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) = 0;
+  // Sessions: a log's session records go to the stream of each of its shards, in their place. `watermark`: of a
+  // checkpoint's record; else 0.
+  virtual bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt,
+                               Sequence watermark) = 0;
   virtual bool on_session_close(ShardId shard, SessionId session) = 0;
   // A record about a transaction over several shards. Its writes (kPreparedCommit) and its outcome for the window (if
   // in_window) have come just before, by the calls above. See kept_transactions.h.

@@ -95,7 +95,7 @@ ReplayResult replay_record(const std::byte* record, uint32_t room, ShardId shard
       if (body_bytes < sizeof(SessionBody)) return ReplayResult::kMalformed;
       const auto session = load<SessionBody>(body);
       taken = sink->on_session_open(shard, header.session, Endpoint{session.address, session.port}, session.stamp,
-                                    header.sequence);
+                                    header.sequence, header.watermark);
       break;
     }
     case RecordType::kSessionClose:

@@ -211,7 +211,7 @@ class TableSink final : public log::RecoverySink {
   bool on_delete(ShardId, TableId, Bytes, Version) override { return true; }
   bool on_outcome(ShardId, SessionId, uint64_t, Version, Sequence) override { return true; }
   bool on_shard_version(ShardId, Version) override { return true; }
-  bool on_session_open(ShardId, SessionId, Endpoint, Stamp, Sequence) override { return true; }
+  bool on_session_open(ShardId, SessionId, Endpoint, Stamp, Sequence, Sequence) override { return true; }
   bool on_session_close(ShardId, SessionId) override { return true; }
   bool on_transaction(ShardId, const log::TransactionEntry&) override { return true; }
   void prefetch(ShardId shard, TableId, Bytes key) override { __builtin_prefetch(&slot(shard, key)); }

@@ -59,7 +59,9 @@ class StrictSink final : public log::RecoverySink {
   bool on_delete(ShardId shard, TableId, Bytes key, Version) override { return check(shard, key); }
   bool on_outcome(ShardId shard, SessionId, uint64_t, Version, Sequence) override { return check(shard); }
   bool on_shard_version(ShardId shard, Version) override { return check(shard); }
-  bool on_session_open(ShardId shard, SessionId, Endpoint, Stamp, Sequence) override { return check(shard); }
+  bool on_session_open(ShardId shard, SessionId, Endpoint, Stamp, Sequence, Sequence) override {
+    return check(shard);
+  }
   bool on_session_close(ShardId shard, SessionId) override { return check(shard); }
   bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {
     if (entry.participants.count < 2 || entry.place >= entry.participants.count) fail("a participant that cannot be");

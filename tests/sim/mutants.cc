@@ -22,6 +22,8 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->client.renumbers_copies = true; }, 40},
     {"checkpoint-without-windows", "trap 9", "the windows of a checkpoint are lost",
      [](Switches* s) { s->node.checkpoint_without_windows = true; }, 600},
+    {"checkpoint-without-watermarks", "COMMIT 11, 13", "a checkpoint's session comes back without its watermark",
+     [](Switches* s) { s->node.checkpoint_without_watermarks = true; }, 4000, true},
     {"segments-share-a-seed", "trap 10", "checksums do not tell a reused segment's old records",
      [](Switches* s) { s->node.segments_share_a_seed = true; }, 200},
     {"sync-tried-again", "trap 11", "a failed sync is tried again and believed",

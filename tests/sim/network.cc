@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "dataplane/checksum.h"
+#include "txn/result.h"
+#include "txn/wire/commit.h"
 
 namespace txnic::sim {
 namespace {
@@ -112,12 +114,38 @@ bool Network::receive(uint64_t number, Message* message) {
   return false;
 }
 
+namespace {
+
+// What a message says, for people who read a trace.
+std::string describe(const std::vector<std::byte>& bytes) {
+  if (bytes.size() < wire::kHeaderBytes) return "a piece";
+  const wire::Header header = wire::read_header(bytes.data());
+  const std::string id = std::to_string(header.session % 1000) + ":" + std::to_string(header.sequence) + " shard " +
+                         std::to_string(header.shard);
+  wire::CommitMessage m;
+  if (wire::parse_commit_message(bytes.data(), static_cast<uint32_t>(bytes.size()), &m) == wire::ParseError::kNone) {
+    static constexpr const char* kVotes[] = {"", "yes", "no", "never"};
+    const std::string from = " from place " + std::to_string(m.sender);
+    switch (m.type) {
+      case wire::Type::kVote: return "VOTE " + std::string(kVotes[static_cast<uint8_t>(m.vote)]) + " " + id + from;
+      case wire::Type::kDecision: return std::string("DECISION ") + name(m.result) + " " + id + from;
+      case wire::Type::kAcknowledge: return "ACKNOWLEDGE " + id + from;
+      case wire::Type::kAsk: return "ASK " + id + from;
+      default: return "INQUIRE " + id + from;
+    }
+  }
+  return "type " + std::to_string(header.type) + " " + id + " result " + name(static_cast<Result>(header.result)) +
+         " stamp " + std::to_string(header.stamp >> 32) + "." + std::to_string(header.stamp & 0xffffffff);
+}
+
+}  // namespace
+
 void Network::note(const char* what, const Message& message) {
   const bool is_between = message.sender != kClientSends;
   context_.trace.note(context_.now(), what, is_between ? message.sender : message.client, message.node,
-                      message.to_node, "%s %u %s node %u, %zu bytes", is_between ? "node" : "client",
+                      message.to_node, "%s %u %s node %u, %s", is_between ? "node" : "client",
                       is_between ? message.sender : message.client, message.to_node ? "->" : "<-", message.node,
-                      message.bytes.size());
+                      context_.trace.prints() ? describe(message.bytes).c_str() : "");
 }
 
 void Network::cut(uint32_t client, uint32_t node, bool to_node, bool to_client) {

@@ -340,7 +340,7 @@ struct RecoveredTest : ::testing::Test {
 TEST_F(RecoveredTest, APromiseGoesIntoTheWindowWhenItsSessionOpens) {
   ASSERT_TRUE(replay(log::RecordType::kAbort, false));
   EXPECT_EQ(state.transactions(), 1u);
-  ASSERT_TRUE(state.on_session_open(0, kRigSession, {}, 1, 1));
+  ASSERT_TRUE(state.on_session_open(0, kRigSession, {}, 1, 1, 1));
   EXPECT_EQ(state.transactions(), 0u);
   SessionTable table;
   const SessionLimits limits{.sessions = 4, .window = kRigWindow, .shards = 1};
@@ -351,6 +351,18 @@ TEST_F(RecoveredTest, APromiseGoesIntoTheWindowWhenItsSessionOpens) {
   EXPECT_EQ(table.entry(session, 0, 20).sequence(), 20u);
   EXPECT_EQ(table.entry(session, 0, 20).result(), Result::kConflict);
   EXPECT_EQ(session->watermark, 20u);
+}
+
+// Outcomes below it may be nowhere any more: without it they would look as if they had never been.
+TEST_F(RecoveredTest, TheWatermarkOfACheckpointComesBackWithoutAnOutcome) {
+  ASSERT_TRUE(state.on_session_open(0, kRigSession, {}, 1, 1, 9));
+  ASSERT_TRUE(state.on_session_open(0, kRigSession, {}, 2, 2, 0)) << "opened again, behind the checkpoint";
+  SessionTable table;
+  const SessionLimits limits{.sessions = 4, .window = kRigWindow, .shards = 1};
+  std::vector<Line> lines(SessionTable::memory_bytes(limits) / 64 + 1);
+  table.init(limits, {lines[0].bytes, lines.size() * 64});
+  ASSERT_EQ(state.fill(0, 1, 1, &table), "");
+  EXPECT_EQ(table.find(kRigSession)->watermark, 9u);
 }
 
 TEST_F(RecoveredTest, APromiseGoesWithItsSessionAndAPreparedOneStays) {

@@ -19,6 +19,7 @@ struct RigSwitches {
   bool reads_do_not_wait = false;           // trap 5: the answer to a read does not wait
   bool executes_duplicates = false;         // trap 8: what was seen before is executed again
   bool checkpoint_without_windows = false;  // trap 9: a checkpoint's window entries are lost
+  bool checkpoint_without_watermarks = false;  // COMMIT 13: a checkpoint's session comes back without its watermark
   bool segments_share_a_seed = false;       // trap 10: old records of a reused segment may be taken for new ones
   bool goes_on_after_failure = false;       // trap 11: a failed sync does not stop the node
   bool forgets_aborts = false;              // trap 14: an abort that was told is not recorded
@@ -114,8 +115,10 @@ class RigSink final : public log::RecoverySink {
     return state_.on_outcome(shard, session, key, version, watermark);
   }
   bool on_shard_version(ShardId shard, Version newest) override { return state_.on_shard_version(shard, newest); }
-  bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt) override {
-    return state_.on_session_open(shard, session, from, stamp, attempt);
+  bool on_session_open(ShardId shard, SessionId session, Endpoint from, Stamp stamp, Sequence attempt,
+                       Sequence watermark) override {
+    return state_.on_session_open(shard, session, from, stamp, attempt,
+                                  switches_.checkpoint_without_watermarks ? 0 : watermark);
   }
   bool on_session_close(ShardId shard, SessionId session) override { return state_.on_session_close(shard, session); }
   bool on_transaction(ShardId shard, const log::TransactionEntry& entry) override {

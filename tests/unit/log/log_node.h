@@ -57,7 +57,7 @@ class ModelSink final : public log::RecoverySink {
     states[shard].shard_version = newest;
     return true;
   }
-  bool on_session_open(ShardId shard, SessionId session, Endpoint, Stamp stamp, Sequence) override {
+  bool on_session_open(ShardId shard, SessionId session, Endpoint, Stamp stamp, Sequence, Sequence) override {
     states[shard].sessions[session] = stamp;
     return true;
   }

@@ -171,7 +171,7 @@ class TraceSink final : public RecoverySink {
     return add("outcome", version);
   }
   bool on_shard_version(ShardId, Version) override { return add("version", 0); }
-  bool on_session_open(ShardId, SessionId, Endpoint, Stamp, Sequence) override { return add("open", 0); }
+  bool on_session_open(ShardId, SessionId, Endpoint, Stamp, Sequence, Sequence) override { return add("open", 0); }
   bool on_session_close(ShardId, SessionId) override { return add("close", 0); }
   bool on_transaction(ShardId shard, const TransactionEntry& entry) override {
     EXPECT_EQ(shard, 2u);
