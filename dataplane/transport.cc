@@ -100,7 +100,7 @@ Transport::~Transport() {
 
 bool Transport::start(std::string* error) {
   if (!peers_->start(shared_.clock.now(), &notes_, error)) return false;
-  was_up_ = peers_->all_up();
+  was_up_ = false;  // the link may be up already: housekeep() takes that for a change, and asks who is there
   return true;
 }
 
