@@ -103,6 +103,13 @@ struct OutboxCounters {
   Counter arp_unanswered;  // rounds of them in vain
 };
 
+// The host link, as one worker's end sees it.
+struct LinkCounters {
+  Counter rx_frames, rx_bytes;
+  Counter tx_frames, tx_bytes;
+  Counter no_packet;  // a frame was not sent: no free packet in the pool
+};
+
 // What a worker is doing: written with plain stores all the time, read by the watchdog.
 enum class Stage : uint8_t { kNotStarted, kReceive, kParse, kProcess, kPoll, kTransmit, kIdle, kStopped };
 const char* stage_name(Stage stage);
@@ -133,6 +140,7 @@ struct alignas(64) WorkerCounters {
   std::array<Counter, kStepBuckets> step_buckets;
 
   OutboxCounters outbox;
+  LinkCounters link;
   std::array<PortCounters, kPortsMax> ports;
 
   // For modes: the reason of a packet whose verdict is kDrop. Exactly one call for each such packet.

@@ -75,6 +75,11 @@ std::unique_ptr<Dataplane> Dataplane::open(const DataplaneOptions& options, std:
              " workers for this node, but it has " + std::to_string(workers);
     return nullptr;
   }
+  if (options.link && options.link->port_index >= ports_of(options).size()) {
+    *error = "the host link is port " + std::to_string(options.link->port_index) + ", but there are only " +
+             std::to_string(ports_of(options).size()) + " ports: give one more with --vdev=… or -a … before \"--\"";
+    return nullptr;
+  }
   if (!register_note(error)) return nullptr;
   const PortOptions wanted = port_options(options);
   for (const uint16_t id : ports_of(options)) {
@@ -168,6 +173,7 @@ int Dataplane::worker_node(uint32_t worker) const { return worker_numa_node(work
 const std::deque<QueueCounters>& Dataplane::queues(uint32_t worker) const { return workers_[worker]->queues(); }
 void Dataplane::set_mode(uint32_t worker, Mode* mode) { workers_[worker]->set_mode(mode); }
 offload::Outbox* Dataplane::outbox(uint32_t worker) { return workers_[worker]->outbox(); }
+LinkPort* Dataplane::link_port(uint32_t worker) { return workers_[worker]->link_port(); }
 uint32_t Dataplane::next_hops() const { return hops_->count(); }
 uint32_t Dataplane::next_hops_known() const { return hops_->known(); }
 bool Dataplane::all_links_up() const { return peers_->all_up(); }

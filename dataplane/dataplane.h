@@ -29,6 +29,7 @@
 namespace txnic::dataplane {
 
 class Exchange;
+class LinkPort;
 class NextHops;
 class Peers;
 class Watchdog;
@@ -55,6 +56,8 @@ class Dataplane {
   // Where worker's front puts messages for other workers and nodes; null if the options have no map. Called by that
   // worker only, from its mode.
   offload::Outbox* outbox(uint32_t worker);
+  // The worker's end of the host link; null if the options have none. Used by that worker only, from its mode.
+  LinkPort* link_port(uint32_t worker);
   uint32_t next_hops() const;        // that the other nodes of the map are reached by
   uint32_t next_hops_known() const;  // of them, now
 

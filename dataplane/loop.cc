@@ -47,6 +47,9 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
       workers_(exchange->workers()),
       options_(options),
       filter_{byte_swap(options.address), options.base_port, static_cast<uint16_t>(workers_)},
+      link_filter_(options.link ? FrameFilter{byte_swap(options.link->own_address), options.link->udp_port,
+                                              static_cast<uint16_t>(workers_)}
+                                : FrameFilter{}),
       clock_(clock),
       exchange_(exchange),
       transmitter_(index, ports, exchange, &gate_, &counters_, options.transmit_patience_milliseconds * 1'000'000ull),
@@ -55,6 +58,7 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
       outgoing_(workers_) {
   assert(options.burst >= 1 && options.burst <= limits::kBurstMax);
   if (options.map) outbox_.emplace(index, options, ports, hops, exchange, &transmitter_, &counters_);
+  if (options.link) link_port_.emplace(index, options, ports, &transmitter_, &counters_);
   const uint32_t link = options.emulation.link_port_index;
   if (link < ports.size() && options.emulation.profile.shapes_link()) {
     transmitter_.emulate_link(ports[link].id, options.emulation.profile);
@@ -70,7 +74,8 @@ Worker::Worker(uint32_t index, const DataplaneOptions& options, std::span<const 
         QueueCounters& counters = queue_counters_.emplace_back();
         counters.port = ports[i].id;
         counters.queue = q;
-        sources_.push_back({ports[i].id, q, ports[i].checks_ip, ports[i].checks_udp, ports[i].pool, i, &counters});
+        sources_.push_back({ports[i].id, q, ports[i].checks_ip, ports[i].checks_udp, ports[i].pool, i,
+                            options.link && options.link->port_index == i, &counters});
       }
     }
   }
@@ -185,17 +190,18 @@ bool Worker::sort_in(const Source& source, rte_mbuf* packet, TimeNs now, Packet*
     udp = from_flags(packet->ol_flags, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_GOOD,
                      RTE_MBUF_F_RX_L4_CKSUM_BAD, RTE_MBUF_F_RX_L4_CKSUM_NONE);
   }
-  const ParsedFrame parsed = parse_frame(frame_of(packet), packet->data_len, filter_, ip, udp,
-                                         options_.checksum == ChecksumPolicy::kAuto);
+  const ParsedFrame parsed = parse_frame(frame_of(packet), packet->data_len, source.is_link ? link_filter_ : filter_,
+                                         ip, udp, options_.checksum == ChecksumPolicy::kAuto);
+  const uint32_t tag = source.is_link ? kLinkTag : 0;
   if (parsed.kind == FrameKind::kMessage) [[likely]] {
     if (parsed.checksum_unfinished) counters_.checksums_unfinished.add();
     if (parsed.port_index == index_) [[likely]] {
-      fill(packet, parsed.payload_length, 0, out);
+      fill(packet, parsed.payload_length, tag, out);
       return true;
     }
     counters_.forwarded.add();
     source.counters->misdirected.add();
-    forward(parsed.port_index, packet, 0);
+    forward(parsed.port_index, packet, tag);
     return false;
   }
   if (parsed.kind == FrameKind::kDrop) {
@@ -250,7 +256,7 @@ void Worker::answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed, TimeN
   rte_pktmbuf_free(packet);
 }
 
-void Worker::fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const {
+void Worker::fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) {
   uint8_t* frame = frame_of(packet);
   const uint32_t room = room_of(packet) - kHeadersBytes;
   out->message = reinterpret_cast<std::byte*>(frame + frame_at::kPayload);
@@ -262,6 +268,11 @@ void Worker::fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packe
   out->to_worker = 0;
   out->verdict = Verdict::kDrop;
   out->tag = tag;
+  if (tag == kLinkTag) {
+    counters_.link.rx_frames.add();
+    counters_.link.rx_bytes.add(payload_length);
+    link_port_->learn(frame);
+  }
 }
 
 uint32_t Worker::take(uint32_t from, TimeNs now) {

@@ -15,6 +15,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/exchange.h"
 #include "dataplane/frame.h"
+#include "dataplane/link_port.h"
 #include "dataplane/lost_time.h"
 #include "dataplane/modes/mode.h"
 #include "dataplane/options.h"
@@ -50,6 +51,7 @@ class Worker {
   WorkerCounters& counters() { return counters_; }
   const std::deque<QueueCounters>& queues() const { return queue_counters_; }
   WorkerOutbox* outbox() { return outbox_ ? &*outbox_ : nullptr; }
+  LinkPort* link_port() { return link_port_ ? &*link_port_ : nullptr; }
   // After run() has returned: counts and frees what nobody will finish.
   void abandon();
 
@@ -61,6 +63,7 @@ class Worker {
     bool checks_udp;
     rte_mempool* pool;
     uint32_t port_index;
+    bool is_link;
     QueueCounters* counters;
     uint32_t last_count = 0;  // packets of the last burst
   };
@@ -75,7 +78,7 @@ class Worker {
   bool bridge(const Source& source, rte_mbuf* packet);
   void answer_neighbour(rte_mbuf* packet, const ParsedFrame& parsed, TimeNs now);
   bool make_contiguous(rte_mbuf* packet);
-  void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out) const;
+  void fill(rte_mbuf* packet, uint32_t payload_length, uint32_t tag, Packet* out);
   void process(uint32_t count, TimeNs now);
   void warm_up(std::span<const Packet> packets);
   void settle(std::span<Packet> packets);
@@ -90,6 +93,7 @@ class Worker {
   const uint32_t workers_;
   const DataplaneOptions options_;
   const FrameFilter filter_;
+  const FrameFilter link_filter_;  // of the port that is the host link
   const Clock clock_;
   Exchange* const exchange_;
   Mode* mode_ = nullptr;
@@ -101,6 +105,7 @@ class Worker {
   LostTime lost_time_;
   TimeNs emulated_until_ns_ = 0;  // the step before
   std::optional<WorkerOutbox> outbox_;
+  std::optional<LinkPort> link_port_;
   std::vector<Source> sources_;
   std::deque<QueueCounters> queue_counters_;  // one for each source; they stay where they are
   // Only between a wire and a host: what software does with frames that no port has steered.

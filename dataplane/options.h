@@ -48,6 +48,15 @@ struct EmulationOptions {
   uint32_t link_port_index = kNoLink;  // which of our ports is the link; each side emulates what it sends
 };
 
+// The host link between the front on the NIC and the back on the host (placement NIC), on a port of its own.
+struct LinkOptions {
+  uint32_t port_index = 0;
+  // Addresses that only the link has, host order: link-local ones do.
+  uint32_t own_address = 0;
+  uint32_t peer_address = 0;
+  uint16_t udp_port = 7800;  // worker w uses udp_port + w
+};
+
 struct DataplaneOptions {
   uint32_t address = 0x0a630001;     // IPv4 address that we answer for, host order (10.99.0.1)
   uint16_t base_port = 7700;         // worker w listens on base_port + w
@@ -66,6 +75,7 @@ struct DataplaneOptions {
   std::optional<ShardMap> map;
   NextHopOptions next_hops;  // to the other nodes
   EmulationOptions emulation;
+  std::optional<LinkOptions> link;
   steering::SteeringOptions steering;  // who steers, and whether this process sits between the wire and a host
 };
 

@@ -46,6 +46,11 @@ void add_worker(const WorkerCounters& from, Totals* totals) {
   totals->taken += from.taken.read();
   totals->from_workers += from.from_workers.read();
   add_outbox(from.outbox, &totals->outbox);
+  totals->link.rx_frames += from.link.rx_frames.read();
+  totals->link.rx_bytes += from.link.rx_bytes.read();
+  totals->link.tx_frames += from.link.tx_frames.read();
+  totals->link.tx_bytes += from.link.tx_bytes.read();
+  totals->link.no_packet += from.link.no_packet.read();
   const uint64_t given_back = from.given_back.read();
   const uint64_t held = from.held.read();
   totals->held_now += held > given_back ? held - given_back : 0;
@@ -217,6 +222,12 @@ std::string counters_table(const Totals& totals) {
          totals.received - totals.ended_total);
   append(&out, "  Between workers: %" PRIu64 " forwarded, %" PRIu64 " passed\n", totals.forwarded, totals.passed);
   append_outbox(&out, totals);
+  if (const LinkTotals& link = totals.link; link.rx_frames + link.tx_frames != 0) {
+    append(&out,
+           "  Host link: %" PRIu64 " frames (%" PRIu64 " bytes) received, %" PRIu64 " (%" PRIu64 ") sent, %" PRIu64
+           " not sent for want of a packet\n",
+           link.rx_frames, link.rx_bytes, link.tx_frames, link.tx_bytes, link.no_packet);
+  }
   if (totals.checksums_unfinished != 0) {
     append(&out, "  Unfinished UDP checksums accepted: %" PRIu64 "\n", totals.checksums_unfinished);
   }
@@ -247,6 +258,11 @@ std::string to_json(const Totals& totals) {
          totals.forwarded, totals.passed, totals.taken, totals.held_now, totals.checksums_unfinished,
          totals.from_workers);
   out += outbox_json(totals.outbox);
+  append(&out,
+         ",\"link\":{\"rx_frames\":%" PRIu64 ",\"rx_bytes\":%" PRIu64 ",\"tx_frames\":%" PRIu64 ",\"tx_bytes\":%" PRIu64
+         ",\"no_packet\":%" PRIu64 "}",
+         totals.link.rx_frames, totals.link.rx_bytes, totals.link.tx_frames, totals.link.tx_bytes,
+         totals.link.no_packet);
   append(&out,
          ",\"busy_ns\":%" PRIu64 ",\"emulated_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
          ",\"busy_steps\":%" PRIu64 ",\"idle_steps\":%" PRIu64

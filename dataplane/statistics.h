@@ -39,6 +39,13 @@ struct OutboxTotals {
   uint64_t lost_total() const;
 };
 
+// The host link (counters.h).
+struct LinkTotals {
+  uint64_t rx_frames = 0, rx_bytes = 0;
+  uint64_t tx_frames = 0, tx_bytes = 0;
+  uint64_t no_packet = 0;
+};
+
 struct Totals {
   uint64_t time_ns = 0;
   uint64_t received = 0;
@@ -47,6 +54,7 @@ struct Totals {
   uint64_t forwarded = 0, passed = 0, taken = 0;
   uint64_t from_workers = 0;  // of `received`: frames of other workers' outboxes
   OutboxTotals outbox;
+  LinkTotals link;
   uint64_t held_now = 0;
   uint64_t checksums_unfinished = 0;
   uint64_t busy_ns = 0, emulated_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;

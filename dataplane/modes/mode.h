@@ -15,6 +15,8 @@ namespace txnic::dataplane {
 
 // The tag of a packet with messages of another worker of this node (its outbox). Modes do not pass on this tag.
 inline constexpr uint32_t kFromWorkerTag = ~uint32_t{0};
+// The tag of a packet that came over the host link: its payload is a frame of the other end.
+inline constexpr uint32_t kLinkTag = ~uint32_t{1};
 
 enum class Verdict : uint8_t {
   kDrop,     // the mode is done with it and has counted why
@@ -33,7 +35,7 @@ struct Packet {
   uint16_t reply_length = 0;
   uint8_t to_worker = 0;
   Verdict verdict = Verdict::kDrop;
-  uint32_t tag = 0;       // with a packet that came by kPass: what the sender set; or kFromWorkerTag; else 0
+  uint32_t tag = 0;       // with a packet that came by kPass: what the sender set; kFromWorkerTag, kLinkTag; else 0
 };
 
 class Mode {
