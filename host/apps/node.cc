@@ -313,6 +313,9 @@ int run_node(int argc, char** argv) {
   const control::LoadResult loaded =
       control::load_file(options.config_file, {options.durability, options.log_directory, options.name});
   if (!loaded.ok()) return fail(kExitUsage, loaded.error);
+  if (loaded.config.offload.placement == control::Placement::kNic) {
+    return fail(kExitUsage, "placement NIC is not built yet; use placement: HOST");
+  }
   if (options.dry_run) return dry_run(loaded.config, options, line);
   struct sigaction action {};
   action.sa_handler = on_signal;

@@ -149,6 +149,9 @@ void check(config::Node* node, const Overrides& overrides, const Place::Tree* tr
   }
   if (overrides.log_directory) node->mutable_log()->set_directory(*overrides.log_directory);
   if (overrides.name) node->set_name(*overrides.name);
+  if (overrides.placement) {
+    node->mutable_offload()->set_placement(static_cast<config::Placement>(*overrides.placement));
+  }
   const Place root(*node, tree, 0, 0, problems);
   check_name(root, node->name());
   if (node->has_cluster()) check_cluster(node, root);
@@ -159,6 +162,7 @@ void check(config::Node* node, const Overrides& overrides, const Place::Tree* tr
   const Place network = root.nested(node->network(), "network");
   check_network(node->network(), network);
   check_next_hops(*node, network);
+  check_offload(node->offload(), root.nested(node->offload(), "offload"));
   if (node->has_memory_mib()) root.range("memory_mib", node->memory_mib(), 1, kMemoryMibMax);
 }
 

@@ -17,6 +17,8 @@ void check_name(const Place& place, const std::string& name);
 std::optional<uint32_t> check_address(const Place& place, const char* field, const std::string& text);
 // The cluster; then fills in what the node takes from there, or checks that both say the same.
 void check_cluster(config::Node* node, const Place& root);
+// Placement, cache and link.
+void check_offload(const config::Offload& offload, const Place& place);
 // Static next hops and gateway. `network`: where node.network stands.
 void check_next_hops(const config::Node& node, const Place& network);
 

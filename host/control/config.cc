@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/control/config.h"
 
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-
 #include "config.pb.h"
 #include "host/control/check.h"
 #include "host/control/cluster.h"
 #include "host/control/place.h"
+#include "host/control/text.h"
 #include "txn/hash.h"
 #include "txn/limits.h"
 
@@ -20,21 +13,6 @@ namespace txnic::control {
 namespace {
 
 constexpr uint64_t kMebibyte = 1ull << 20;
-constexpr uint64_t kFileBytesMax = 16 * kMebibyte;
-
-class Collector : public google::protobuf::io::ErrorCollector {
- public:
-  explicit Collector(Problems* problems) : problems_(problems) {}
-  void AddError(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    problems_->add(line, column, message);
-  }
-  void AddWarning(int line, google::protobuf::io::ColumnNumber column, const std::string& message) override {
-    problems_->add(line, column, message);
-  }
-
- private:
-  Problems* problems_;
-};
 
 LogConfig convert(const config::Log& from) {
   LogConfig to;
@@ -92,6 +70,22 @@ ClusterConfig convert(const config::Cluster& from) {
   return to;
 }
 
+OffloadConfig convert(const config::Offload& from) {
+  OffloadConfig to;
+  to.placement = static_cast<Placement>(from.placement());
+  to.cache_bytes = from.cache_mib() * kMebibyte;
+  to.hot_cache = from.hot_cache();
+  to.absence_filter = from.absence_filter();
+  to.link_batching = from.link_batching();
+  const config::HostLink& link = from.link();
+  to.link.nic_port = link.nic_port();
+  to.link.host_port = link.host_port();
+  to.link.nic_address = address_from_text(link.nic_address()).value_or(0);
+  to.link.host_address = address_from_text(link.host_address()).value_or(0);
+  to.link.udp_port = static_cast<uint16_t>(link.udp_port());
+  return to;
+}
+
 NodeConfig convert(const config::Node& from) {
   NodeConfig to;
   to.name = from.name();
@@ -108,6 +102,7 @@ NodeConfig convert(const config::Node& from) {
   to.network = convert(from.network());
   to.memory_bytes = from.memory_mib() * kMebibyte;
   if (from.has_cluster()) to.cluster = convert(from.cluster());
+  to.offload = convert(from.offload());
   NodeConfig nameless = to;
   nameless.log.directory.clear();
   const std::string canonical = describe(nameless);
@@ -120,19 +115,9 @@ NodeConfig convert(const config::Node& from) {
 LoadResult load_text(const std::string& text, const std::string& name, const Overrides& overrides) {
   LoadResult result;
   Problems problems(name);
-  Collector collector(&problems);
-  google::protobuf::TextFormat::Parser parser;
   google::protobuf::TextFormat::ParseInfoTree tree;
-  parser.RecordErrorsTo(&collector);
-  parser.WriteLocationsTo(&tree);
-  // Missing required fields are reported by check(), which knows where their message stands.
-  parser.AllowPartialMessage(true);
   config::Node node;
-  if (parser.ParseFromString(text, &node)) {
-    check(&node, overrides, &tree, &problems);
-  } else if (problems.empty()) {
-    problems.add("not a configuration in Protobuf text format; see configs/config.proto");
-  }
+  if (parse_text(text, "configs/config.proto", &node, &tree, &problems)) check(&node, overrides, &tree, &problems);
   result.error = problems.text();
   if (result.ok()) result.config = convert(node);
   return result;
@@ -140,24 +125,8 @@ LoadResult load_text(const std::string& text, const std::string& name, const Ove
 
 LoadResult load_file(const std::string& path, const Overrides& overrides) {
   LoadResult result;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    result.error = path + ": cannot be opened: " + std::strerror(errno) + "; examples are in configs/";
-    return result;
-  }
   std::string text;
-  char piece[4096];
-  while (file.read(piece, sizeof piece) || file.gcount() > 0) {
-    text.append(piece, static_cast<size_t>(file.gcount()));
-    if (text.size() <= kFileBytesMax) continue;
-    result.error = path + ": larger than " + std::to_string(kFileBytesMax / kMebibyte) +
-                   " MiB; this is no configuration file";
-    return result;
-  }
-  if (file.bad()) {
-    result.error = path + ": cannot be read: " + std::strerror(errno);
-    return result;
-  }
+  if (!read_text_file(path, "configs/", &text, &result.error)) return result;
   return load_text(text, path, overrides);
 }
 
@@ -182,6 +151,15 @@ std::string check_workers(const NodeConfig& config, uint32_t workers) {
            " lcores, or change workers in the file of every node (with a higher epoch)";
   }
   return {};
+}
+
+const char* placement_name(Placement placement) { return placement == Placement::kNic ? "nic" : "host"; }
+
+std::optional<Placement> placement_from_name(const std::string& name) {
+  for (const auto placement : {Placement::kHost, Placement::kNic}) {
+    if (name == placement_name(placement)) return placement;
+  }
+  return std::nullopt;
 }
 
 const char* durability_name(Durability durability) {

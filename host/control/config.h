@@ -76,6 +76,23 @@ struct ClusterConfig {
   std::vector<ClusterNodeConfig> nodes;
 };
 
+enum class Placement : uint8_t { kHost, kNic };
+
+struct HostLinkConfig {
+  uint32_t nic_port = 0, host_port = 0;        // of the NIC's process and of the host's
+  uint32_t nic_address = 0, host_address = 0;  // IPv4, host byte order
+  uint16_t udp_port = 0;                       // worker w uses udp_port + w
+};
+
+struct OffloadConfig {
+  Placement placement = Placement::kHost;
+  uint64_t cache_bytes = 0;  // of all workers together
+  bool hot_cache = true;
+  bool absence_filter = true;
+  bool link_batching = true;
+  HostLinkConfig link;
+};
+
 struct NodeConfig {
   std::string name;
   uint32_t shards = 0;  // of this node
@@ -85,6 +102,7 @@ struct NodeConfig {
   NetworkConfig network;
   uint64_t memory_bytes = 0;  // of the store; 0: from the tables' capacities
   ClusterConfig cluster;
+  OffloadConfig offload;
   // Of the canonical text without log.directory, which says where and not what: two runs in different temporary
   // directories are the same experiment.
   uint64_t hash = 0;
@@ -95,6 +113,7 @@ struct Overrides {
   std::optional<Durability> durability;
   std::optional<std::string> log_directory;
   std::optional<std::string> name;  // which node of the cluster: one file for all of them
+  std::optional<Placement> placement;
 };
 
 struct LoadResult {
@@ -122,6 +141,8 @@ std::string describe(const NodeConfig& config);
 // The cluster as lines of comments, one a node: who has which shard, and which is this one. Empty without one.
 std::string describe_map(const NodeConfig& config);
 
+const char* placement_name(Placement placement);  // "host", "nic"
+std::optional<Placement> placement_from_name(const std::string& name);
 const char* durability_name(Durability durability);  // "none", "async", "sync"
 // The reverse, for command lines; nothing if it is none of them.
 std::optional<Durability> durability_from_name(const std::string& name);

@@ -70,6 +70,18 @@ config::Node to_message(const NodeConfig& from) {
   if (from.network.gateway != 0) network->set_gateway(address_text(from.network.gateway));
   if (from.network.prefix_length != 0) network->set_prefix_length(from.network.prefix_length);
   if (from.memory_bytes != 0) node.set_memory_mib(from.memory_bytes / kMebibyte);
+  config::Offload* offload = node.mutable_offload();
+  offload->set_placement(static_cast<config::Placement>(from.offload.placement));
+  offload->set_cache_mib(static_cast<uint32_t>(from.offload.cache_bytes / kMebibyte));
+  offload->set_hot_cache(from.offload.hot_cache);
+  offload->set_absence_filter(from.offload.absence_filter);
+  offload->set_link_batching(from.offload.link_batching);
+  config::HostLink* link = offload->mutable_link();
+  link->set_nic_port(from.offload.link.nic_port);
+  link->set_host_port(from.offload.link.host_port);
+  link->set_nic_address(address_text(from.offload.link.nic_address));
+  link->set_host_address(address_text(from.offload.link.host_address));
+  link->set_udp_port(from.offload.link.udp_port);
   if (from.cluster.epoch != 0) to_message(from.cluster, node.mutable_cluster());
   return node;
 }

@@ -93,6 +93,13 @@ std::vector<BadRow> bad_rows() {
       {"few descriptors", with("network { tx_descriptors: 16 }"), "f:3:11: tx_descriptors: 16 is out of range"},
       {"burst zero", with("network { burst: 0 }"), "f:3:11: burst: 0 is out of range"},
       {"burst", with("network { burst: 65 }"), "f:3:11: burst: 65 is out of range"},
+      {"placement", with("offload { placement: CARD }"), "f:3:27: Unknown enumeration value of \"CARD\""},
+      {"cache", with("offload { cache_mib: 0 }"), "f:3:11: cache_mib: 0 is out of range"},
+      {"link address", with("offload { link { nic_address: \"there\" } }"), "f:3:18: nic_address: 'there' is not"},
+      {"link with one address", with("offload { link { nic_address: \"169.254.99.1\" } }"),
+       "f:3:18: nic_address: both ends of the link have the address 169.254.99.1"},
+      {"link port", with("offload { link { nic_port: 32 } }"), "f:3:18: nic_port: 32 is out of range; from 0 to 31"},
+      {"link UDP port", with("offload { link { udp_port: 0 } }"), "f:3:18: udp_port: 0 is out of range"},
       {"memory zero", with("memory_mib: 0"), "f:3:1: memory_mib: 0 is out of range"},
   };
 }
@@ -153,6 +160,14 @@ TEST(Config, DefaultsAreThoseOfTheSchema) {
   EXPECT_EQ(config.network.rx_descriptors, 1024);
   EXPECT_EQ(config.network.burst, limits::kBurstMax);
   EXPECT_EQ(config.memory_bytes, 0u);
+  EXPECT_EQ(config.offload.placement, Placement::kHost);
+  EXPECT_EQ(config.offload.cache_bytes, 64u << 20);
+  EXPECT_TRUE(config.offload.hot_cache && config.offload.absence_filter && config.offload.link_batching);
+  EXPECT_EQ(config.offload.link.nic_port, 1u);
+  EXPECT_EQ(config.offload.link.host_port, 0u);
+  EXPECT_EQ(config.offload.link.nic_address, 0xa9fe6302u);
+  EXPECT_EQ(config.offload.link.host_address, 0xa9fe6301u);
+  EXPECT_EQ(config.offload.link.udp_port, 7800);
 }
 
 TEST(Config, DescribeIsReadAgainAsTheSame) {
@@ -161,7 +176,8 @@ TEST(Config, DescribeIsReadAgainAsTheSame) {
            "log { durability: SYNC directory: \"/tmp/ä\\\"x\" segment_mib: 8 io_uring: false }\n"
            "sessions { window: 64\n"
            "static_session { id: 18446744073709551615 replay: WINDOW } static_session { id: 2 } }\n"
-           "network { address: \"192.168.1.255\" checksum: SOFTWARE burst: 32 }"),
+           "network { address: \"192.168.1.255\" checksum: SOFTWARE burst: 32 }\n"
+           "offload { placement: NIC cache_mib: 3 hot_cache: false link { host_port: 2 udp_port: 9 } }"),
       "f");
   ASSERT_TRUE(first.ok()) << first.error;
   const std::string text = describe(first.config);
@@ -174,6 +190,11 @@ TEST(Config, DescribeIsReadAgainAsTheSame) {
   EXPECT_FALSE(second.config.sessions.static_sessions[0].execute);
   EXPECT_TRUE(second.config.sessions.static_sessions[1].execute);
   EXPECT_EQ(second.config.network.checksum, Checksum::kSoftware);
+  EXPECT_EQ(second.config.offload.placement, Placement::kNic);
+  EXPECT_EQ(second.config.offload.cache_bytes, 3u << 20);
+  EXPECT_FALSE(second.config.offload.hot_cache);
+  EXPECT_EQ(second.config.offload.link.host_port, 2u);
+  EXPECT_EQ(second.config.offload.link.udp_port, 9);
 }
 
 TEST(Config, HashNamesWhatRunsAndNotWhere) {
