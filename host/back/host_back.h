@@ -13,10 +13,10 @@
 
 #include "host/back/checkpoint_feed.h"
 #include "host/log/keeper.h"
-#include "host/log/transaction_record.h"
 #include "host/log/worker_log.h"
 #include "host/store/shard.h"
 #include "offload/back.h"
+#include "txn/record/transaction_record.h"
 #include "txn/session.h"
 #include "txn/shard_map.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "host/back/host_back.h"
-#include "host/log/transaction_record.h"
 #include "txn/hash.h"
+#include "txn/record/transaction_record.h"
 
 namespace txnic::back {
 namespace {

@@ -13,7 +13,7 @@
 #include "host/log/disk.h"
 #include "host/log/group_builder.h"
 #include "host/log/manifest.h"
-#include "host/log/record.h"
+#include "txn/record/record.h"
 
 namespace txnic::log {
 

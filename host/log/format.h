@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/log/record.h"
 #include "txn/limits.h"
+#include "txn/record/record.h"
 
 namespace txnic::log {
 

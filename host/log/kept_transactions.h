@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "host/log/transaction_record.h"
+#include "txn/record/transaction_record.h"
 
 namespace txnic::log {
 

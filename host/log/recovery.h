@@ -9,7 +9,7 @@
 
 #include "host/log/disk.h"
 #include "host/log/manifest.h"
-#include "host/log/transaction_record.h"
+#include "txn/record/transaction_record.h"
 
 namespace txnic::log {
 

@@ -2,9 +2,9 @@
 // From a record's bytes to calls of the recovery sink.
 #pragma once
 
-#include "host/log/record.h"
 #include "host/log/recovery.h"
 #include "host/log/stream.h"
+#include "txn/record/record.h"
 
 namespace txnic::log {
 

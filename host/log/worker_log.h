@@ -10,9 +10,9 @@
 #include "host/log/disk.h"
 #include "host/log/group_builder.h"
 #include "host/log/manifest.h"
-#include "host/log/record.h"
 #include "host/log/slot.h"
 #include "txn/limits.h"
+#include "txn/record/record.h"
 
 namespace txnic::log {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Records about transactions over several shards: there and back, refused when malformed, replayed by position, and
 // what is kept of a row of them.
-#include "host/log/transaction_record.h"
+#include "txn/record/transaction_record.h"
 
 #include <gtest/gtest.h>
 

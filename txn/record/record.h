@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Log records, as they stand inside a group (and, for the same content, inside a checkpoint). Little-endian,
-// 8-aligned. A group's checksum covers them, see host/log/README.md.
+// Log records, as they stand inside a group (and, for the same content, inside a checkpoint, and in the APPENDs of the
+// host link: offload/link). Little-endian, 8-aligned. A group's checksum covers them, see host/log/README.md. Here and
+// not in host/log, because the front on the NIC lays them, and it may not include the host's folders.
 #pragma once
 
 #include "txn/limits.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/log/transaction_record.h"
+#include "txn/record/transaction_record.h"
 
 #include <cassert>
 

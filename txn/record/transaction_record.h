@@ -6,8 +6,8 @@
 #include <array>
 #include <span>
 
-#include "host/log/record.h"
 #include "txn/commit/lock_table.h"
+#include "txn/record/record.h"
 #include "txn/result.h"
 #include "txn/session.h"
 #include "txn/transaction.h"
