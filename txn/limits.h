@@ -54,6 +54,19 @@ inline constexpr uint32_t kParkedMax = 1024;           // placement NIC: transac
 inline constexpr uint32_t kParkedTimesMax = 8;         // how often one waits, if its keys are evicted meanwhile
 inline constexpr uint64_t kWorkerStallMilliseconds = 1000;  // a worker silent for longer is reported
 
+// ---- host link (placement NIC), per worker --------------------------------------------------------
+inline constexpr uint32_t kLinkFrameBytesMin = 1280;          // holds the answer with the largest value
+inline constexpr uint32_t kLinkFrameBytesMax = 8192;
+inline constexpr uint32_t kLinkWindowFrames = 256;            // on their way in one direction
+inline constexpr uint32_t kLinkAppendBytes = 1u << 20;        // records that the back has not taken yet
+inline constexpr uint32_t kLinkFetchesMax = 1024;             // questions without an answer; a power of two
+inline constexpr uint64_t kLinkRepeatNanoseconds = 2'000'000; // without progress: once more, at first
+inline constexpr uint64_t kLinkRepeatMaxNanoseconds = 64'000'000;
+inline constexpr uint64_t kLinkRewindPauseNanoseconds = 100'000;  // between two repetitions because of a gap
+inline constexpr uint64_t kLinkHelloNanoseconds = 10'000'000;     // between two hellos
+inline constexpr uint64_t kLinkLeaseNanoseconds = 100'000'000;
+inline constexpr uint32_t kLinkFillFrames = 8;                    // answers to one question for hashes
+
 // ---- store --------------------------------------------------------------------------------------
 inline constexpr uint32_t kBucketChainMax = 64;        // buckets in one overflow chain
 inline constexpr uint32_t kSplitsPerInsertMax = 2;     // bucket splits one insert may do
