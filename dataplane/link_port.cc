@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include <rte_mbuf.h>
 
@@ -24,27 +25,31 @@ LinkPort::LinkPort(uint32_t worker, const DataplaneOptions& options, std::span<c
       transmitter_(transmitter),
       counters_(&counters->link) {
   const uint32_t room = rte_pktmbuf_data_room_size(pool_) - RTE_PKTMBUF_HEADROOM - kHeadersBytes;
-  frame_bytes_max_ = std::min({limits::kMessageBytesMax, room, kIpMtu - kIpHeaderBytes - kUdpHeaderBytes});
+  frame_bytes_max_ = std::min({limits::kMessageBytesMax, room, kIpMtu - kIpHeaderBytes - kUdpHeaderBytes}) & ~7u;
 }
 
-bool LinkPort::send(Bytes frame) {
-  assert(frame.size() <= frame_bytes_max_);
-  rte_mbuf* const packet = rte_pktmbuf_alloc(pool_);
-  if (packet == nullptr) [[unlikely]] {
+LinkPort::~LinkPort() { rte_pktmbuf_free(open_); }
+
+MutableBytes LinkPort::room() {
+  if (open_ == nullptr) open_ = rte_pktmbuf_alloc(pool_);
+  if (open_ == nullptr) [[unlikely]] {
     counters_->no_packet.add();
-    return false;
+    return {};
   }
-  const auto length = static_cast<uint32_t>(frame.size());
-  auto* const data = rte_pktmbuf_mtod(packet, uint8_t*);
-  std::memcpy(data + frame_at::kPayload, frame.data(), length);
-  build_message_headers(data, transmitter_->mac(port_), peer_mac_, own_, peer_, length, checksum_);
-  packet->data_len = static_cast<uint16_t>(kHeadersBytes + length);
-  packet->pkt_len = kHeadersBytes + length;
+  return {rte_pktmbuf_mtod_offset(open_, std::byte*, frame_at::kPayload), frame_bytes_max_};
+}
+
+void LinkPort::send(uint32_t bytes) {
+  assert(open_ != nullptr && bytes <= frame_bytes_max_);
+  rte_mbuf* const packet = std::exchange(open_, nullptr);
+  build_message_headers(rte_pktmbuf_mtod(packet, uint8_t*), transmitter_->mac(port_), peer_mac_, own_, peer_, bytes,
+                        checksum_);
+  packet->data_len = static_cast<uint16_t>(kHeadersBytes + bytes);
+  packet->pkt_len = kHeadersBytes + bytes;
   packet->port = port_;
   transmitter_->send(port_, packet);
   counters_->tx_frames.add();
-  counters_->tx_bytes.add(length);
-  return true;
+  counters_->tx_bytes.add(bytes);
 }
 
 void LinkPort::learn(const uint8_t* frame) {

@@ -11,21 +11,26 @@
 #include "dataplane/options.h"
 #include "dataplane/port.h"
 #include "dataplane/transmit.h"
+#include "offload/link/channel.h"
 
 namespace txnic::dataplane {
 
-class LinkPort {
+class LinkPort final : public link::FramePort {
  public:
   // All outlive it. `options.link` is given.
   LinkPort(uint32_t worker, const DataplaneOptions& options, std::span<const Port> ports, Transmitter* transmitter,
            WorkerCounters* counters);
+  ~LinkPort();
+  LinkPort(const LinkPort&) = delete;
+  LinkPort& operator=(const LinkPort&) = delete;
 
   // ---- the worker's lcore -----------------------------------------------------------------------
-  // Copies `frame`, at most frame_bytes_max() bytes, and sends it. False: no packet was free.
-  bool send(Bytes frame);
+  // In a packet of the port's; empty if none is free.
+  MutableBytes room() override;
+  void send(uint32_t bytes) override;
   // A frame of the other end has come.
   void learn(const uint8_t* frame);
-  // What fits the port's MTU and a packet's room.
+  // What fits the port's MTU and a packet's room, a multiple of 8.
   uint32_t frame_bytes_max() const { return frame_bytes_max_; }
 
  private:
@@ -36,6 +41,7 @@ class LinkPort {
   rte_mempool* pool_;
   Transmitter* transmitter_;
   LinkCounters* counters_;
+  rte_mbuf* open_ = nullptr;  // whose room was given
   Mac peer_mac_{0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 };
 

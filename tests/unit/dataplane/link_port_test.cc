@@ -30,9 +30,11 @@ class EchoLinkMode final : public Mode {
     for (Packet& p : burst) {
       plane_->counters(worker_).drop(p.tag == kLinkTag ? link_ : other_);
       if (p.tag != kLinkTag) continue;
-      std::vector<std::byte> frame(p.message, p.message + p.length);
-      frame.push_back(std::byte{static_cast<uint8_t>(worker_)});
-      plane_->link_port(worker_)->send(frame);
+      const MutableBytes room = plane_->link_port(worker_)->room();
+      ASSERT_FALSE(room.empty());
+      std::memcpy(room.data(), p.message, p.length);
+      room[p.length] = std::byte{static_cast<uint8_t>(worker_)};
+      plane_->link_port(worker_)->send(p.length + 1u);
     }
   }
   uint32_t poll(TimeNs) override { return 0; }
