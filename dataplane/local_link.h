@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The host link inside one process and one worker: front and back share the lcore and say to each other, in whole frames
-// that are written and read as over a port, what they would say over one. So offload on and off can be compared on two
-// cores, and a hardware profile gives the link its latency, rate and cost.
+// The host link inside one process and one worker: front and back share the lcore and say to each other, in whole
+// frames that are written and read as over a port, what they would say over one. So offload on and off can be compared
+// on two cores, and a hardware profile gives the link its latency, rate and cost.
 //
 // Bounded: a ring holds what the credits of the link allow; a full one has no room, as a port's.
 #pragma once
