@@ -9,7 +9,7 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->node.absence_has_no_version = true; }, 400},
     {"repeats-versions", "trap 3", "versions start again at every start of a node",
      [](Switches* s) { s->node.repeats_versions = true; }, 600},
-    {"forgets-windows", "trap 4", "recovery brings sessions back with empty windows",
+    {"forgets-windows", "trap 4, COMMIT 13", "recovery brings sessions back with empty windows",
      [](Switches* s) { s->node.forgets_windows = true; }, 40},
     {"answers-early", "trap 5", "no answer waits for the disk", [](Switches* s) { s->node.answers_early = true; }, 40},
     {"reads-do-not-wait", "trap 5", "the answer to a read does not wait for the disk",
@@ -22,9 +22,9 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->client.renumbers_copies = true; }, 40},
     {"checkpoint-without-windows", "trap 9", "the windows of a checkpoint are lost",
      [](Switches* s) { s->node.checkpoint_without_windows = true; }, 600},
-    {"checkpoint-without-watermarks", "COMMIT 11, 13", "a checkpoint's session comes back without its watermark",
+    {"checkpoint-without-watermarks", "COMMIT 11, COMMIT 13", "a checkpoint's session comes back without its watermark",
      [](Switches* s) { s->node.checkpoint_without_watermarks = true; }, 4000, true},
-    {"segments-share-a-seed", "trap 10", "checksums do not tell a reused segment's old records",
+    {"segments-share-a-seed", "trap 10, COMMIT 15", "checksums do not tell a reused segment's old records",
      [](Switches* s) { s->node.segments_share_a_seed = true; }, 200},
     {"sync-tried-again", "trap 11", "a failed sync is tried again and believed",
      [](Switches* s) { s->disk.hides_sync_errors = true; }, 40},
@@ -52,7 +52,7 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->node.tells_aborts_early = true; }, 1000, true},
     {"tells-decisions-early", "DESIGN 4.3", "participants hear a decision that is not durable",
      [](Switches* s) { s->node.tells_decisions_early = true; }, 200},
-    {"forgets-prepared", "COMMIT 1, 13", "a restart does not lock again what was prepared",
+    {"forgets-prepared", "COMMIT 1, COMMIT 13", "a restart does not lock again what was prepared",
      [](Switches* s) { s->node.forgets_prepared = true; }, 200},
     {"forgets-decisions", "COMMIT 13", "a restart does not know a decision that was not acknowledged",
      [](Switches* s) { s->node.forgets_decisions = true; }, 1000},
@@ -62,7 +62,7 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->node.never_asks = true; }, 100},
     {"unlocks-by-timer", "DESIGN 4.3", "a prepared transaction is given up after some time",
      [](Switches* s) { s->node.unlocks_by_timer = true; }, 100},
-    {"ends-early", "COMMIT 9, 13", "a decision is forgotten before all have acknowledged it",
+    {"ends-early", "COMMIT 9, COMMIT 13", "a decision is forgotten before all have acknowledged it",
      [](Switches* s) { s->node.ends_early = true; }, 400},
     {"no-is-never", "COMMIT 4", "a coordinator takes a plain \"no\" from before its restart for a durable one",
      [](Switches* s) { s->node.no_is_never = true; }, 2000, true},
@@ -72,9 +72,69 @@ constexpr Mutant kMutants[] = {
      [](Switches* s) { s->client.skips_checks = true; }, 100},
 };
 
+constexpr const char* kPlacement = "front and back apart: issue 4, not in the simulator yet";
+constexpr const char* kNone = "no mutant yet";
+
+constexpr Rule kRules[] = {
+    {"trap 1", "a read of what is prepared never answers the old value"},
+    {"trap 2", "a read of an absent key is validated by version"},
+    {"trap 3", "versions never repeat"},
+    {"trap 4", "the exactly-once window survives a crash"},
+    {"trap 5", "a reply waits for the records that it depends on"},
+    {"trap 6", "\"not prepared\" is said after a promise that outlives a crash"},
+    {"trap 7", "a decision is acknowledged when it is durable here"},
+    {"trap 8", "messages are lost, doubled and reordered"},
+    {"trap 9", "a checkpoint holds all that the log is cut below"},
+    {"trap 10", "a torn tail is cut, old records are never taken for new"},
+    {"trap 11", "a failed sync stops the node"},
+    {"trap 12", "one transaction names a key several times", kNone},
+    {"trap 13", "reads over several shards are validated after the last one"},
+    {"trap 14", "an abort that was told stays an abort"},
+    {"trap 15", "write skew: what was read is locked until the decision"},
+    {"trap 16", "after a yes, COMMIT cannot fail", kNone},
+    {"trap 17", "mode none: old sessions end as UNKNOWN_OUTCOME", kNone},
+    {"COMMIT 1", "PREPARE locks reads and writes, also after a restart"},
+    {"COMMIT 2", "votes are asked for; \"never\" is durable first"},
+    {"COMMIT 3", "an abort is told when it is durable"},
+    {"COMMIT 4", "after a restart plain no votes from before are ignored"},
+    {"COMMIT 5", "a no is remembered; a refusal is no outcome", kNone},
+    {"COMMIT 6", "every answer waits for the log it depends on"},
+    {"COMMIT 7", "an id is bound to its participants", kNone},
+    {"COMMIT 8", "stamps: nothing from before an opening counts after it"},
+    {"COMMIT 9", "windows stay until the transaction is over"},
+    {"COMMIT 10", "windows slide by the client's watermark alone", kNone},
+    {"COMMIT 11", "below the watermark the coordinator answers abort"},
+    {"COMMIT 12", "windows, votes and promises are a shard's", kNone},
+    {"COMMIT 13", "what a checkpoint holds"},
+    {"COMMIT 14", "the incarnation is durable before the first packet", kNone},
+    {"COMMIT 15", "checksums are seeded: old records stay invalid"},
+    {"COMMIT 16", "unsynced writes reach the disk in any order", kNone},
+    {"COMMIT 17", "versions are reserved in PREPARE; buckets have one"},
+    {"COMMIT 18", "what the durability modes promise", kNone},
+    {"COMMIT 19", "link epochs", kPlacement},
+    {"COMMIT 20", "the front keeps APPENDs until DURABLE", kPlacement},
+    {"COMMIT 21", "cached reads only under a lease", kPlacement},
+    {"COMMIT 22", "a planned switch carries the whole window", kPlacement},
+    {"COMMIT 23", "a dead front counts as a crash of the node", kPlacement},
+    {"COMMIT 24", "in doubt, the others are asked; who forgot is silent", kNone},
+    {"DESIGN 4.3", "decisions are told when durable, locks know no timer"},
+};
+
 }  // namespace
 
 std::span<const Mutant> mutants() { return kMutants; }
+
+std::span<const Rule> rules() { return kRules; }
+
+bool breaks(const Mutant& mutant, const Rule& rule) {
+  const std::string_view name = rule.name;
+  for (std::string_view left = mutant.rule; !left.empty();) {
+    const size_t end = left.find(", ");
+    if (left.substr(0, end) == name) return true;
+    left.remove_prefix(end == std::string_view::npos ? left.size() : end + 2);
+  }
+  return false;
+}
 
 const Mutant* find_mutant(const std::string& name) {
   for (const Mutant& mutant : kMutants) {

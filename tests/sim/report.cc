@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tests/sim/mutants.h"
+
 namespace txnic::sim {
 namespace {
 
@@ -72,6 +74,20 @@ void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const St
   std::printf("  time          %.0f s simulated in %.1f s: %.0f times real time (%.1f s of CPU: %.0f times a CPU)\n",
               simulated, real_seconds, real_seconds > 0 ? simulated / real_seconds : 0, cpu,
               cpu > 0 ? simulated / cpu : 0);
+}
+
+void print_rules(std::span<const uint64_t> needed) {
+  std::printf("\n%-10s  %-64s  %s\n", "rule", "says", "mutants: seeds needed");
+  for (const Rule& rule : rules()) {
+    std::string text;
+    for (size_t i = 0; i < mutants().size(); ++i) {
+      if (!breaks(mutants()[i], rule)) continue;
+      text += std::string(text.empty() ? "" : ", ") + mutants()[i].name + ": ";
+      text += needed[i] == kNotHunted ? "not hunted" : needed[i] == 0 ? "SURVIVED" : std::to_string(needed[i]);
+    }
+    if (rule.why_none != nullptr) text = std::string("none (") + rule.why_none + ")";
+    std::printf("%-10s  %-64s  %s\n", rule.name, rule.says, text.c_str());
+  }
 }
 
 }  // namespace txnic::sim

@@ -22,4 +22,9 @@ class Progress {
 void print_violation(const SeedResult& result, const std::string& rates);
 void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const Statistics& sum, double real_seconds);
 
+// Rule by rule: its mutants, each with the seeds that it took to notice it. `needed`: one for each of mutants(); 0: it
+// survived.
+inline constexpr uint64_t kNotHunted = ~uint64_t{0};
+void print_rules(std::span<const uint64_t> needed);
+
 }  // namespace txnic::sim

@@ -3,6 +3,7 @@
 // histories are whole. (The seeds and the mutants themselves are tests of their own: txsim --seeds, txsim --mutants.)
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/sim/mutants.h"
@@ -68,6 +69,28 @@ TEST(Sim, AViolationNamesTheCommandThatReplaysIt) {
     return;
   }
   FAIL() << "the mutant was not noticed";
+}
+
+// Traps 1-17 and rules 1-24 are all there, each with a mutant or with the reason why it has none; a mutant breaks rules
+// that there are, and no two have one name.
+TEST(Sim, EveryRuleHasAMutantOrAReason) {
+  std::set<std::string> names, of_mutants;
+  for (const Rule& rule : rules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    const bool is_broken = std::any_of(mutants().begin(), mutants().end(),
+                                       [&](const Mutant& mutant) { return breaks(mutant, rule); });
+    EXPECT_NE(is_broken, rule.why_none != nullptr) << rule.name;
+  }
+  for (int i = 1; i <= 17; ++i) EXPECT_TRUE(names.contains("trap " + std::to_string(i))) << i;
+  for (int i = 1; i <= 24; ++i) EXPECT_TRUE(names.contains("COMMIT " + std::to_string(i))) << i;
+  for (const Mutant& mutant : mutants()) {
+    EXPECT_TRUE(of_mutants.insert(mutant.name).second) << mutant.name;
+    size_t rules_named = 1;
+    for (const char* at = mutant.rule; *at != 0; ++at) rules_named += *at == ',';
+    const auto found = std::count_if(rules().begin(), rules().end(),
+                                     [&](const Rule& rule) { return breaks(mutant, rule); });
+    EXPECT_EQ(static_cast<size_t>(found), rules_named) << mutant.name << " breaks " << mutant.rule;
+  }
 }
 
 // Every process has one operation under way at a time, and every invocation one end.

@@ -84,19 +84,23 @@ uint64_t hunt_one(const Mutant& mutant, const Arguments& arguments, std::string*
 
 int run_mutants(const Arguments& arguments) {
   uint32_t hunted = 0, survivors = 0;
+  std::vector<uint64_t> needed;
   std::printf("%-20s %-28s %5s  %s\n", "rule", "mutant", "seeds", "noticed as");
   for (const Mutant& mutant : mutants()) {
+    needed.push_back(kNotHunted);
     if (arguments.quick && mutant.is_slow) continue;
     ++hunted;
     std::string violation;
     bool complete = true;
     const uint64_t seeds = hunt_one(mutant, arguments, &violation, &complete);
     if (!complete) return kExitInterrupted;
+    needed.back() = seeds;
     survivors += seeds == 0;
     std::printf("%-20s %-28s %5s  %s\n", mutant.rule, mutant.name, seeds == 0 ? "-" : std::to_string(seeds).c_str(),
                 seeds == 0 ? "SURVIVED" : violation.c_str());
     std::fflush(stdout);
   }
+  print_rules(needed);
   std::printf("%u mutants, %u survived\n", hunted, survivors);
   return survivors == 0 ? 0 : kExitViolation;
 }
