@@ -110,6 +110,10 @@ class Front final : private commit::Node {
   void step(std::span<Request> burst, TimeNs now);
   // Messages whose dependencies are durable by now. Answers how many were written to `out`.
   uint32_t release(std::span<Released> out);
+  // Calls give_back(handle) for every message that the front keeps, whatever it waits for: nobody will answer it. Then
+  // the front is not to be used any more. For a front that has lost its back (placement NIC).
+  template <class F>
+  void abandon(F&& give_back);
   // Background work in a bounded step: parked transactions whose keys have come, what became durable, timers of
   // transactions over several shards, session expiry. Answers how much was done.
   uint32_t idle(TimeNs now);
@@ -135,7 +139,7 @@ class Front final : private commit::Node {
     bool is_mine = false;
   };
   struct Copy {  // the newest copy of a PREPARE whose client waits: the answer is built in it
-    void* handle;
+    void* handle;  // null: free
     std::byte* message;
     uint32_t room;
     uint32_t next_free;
@@ -324,7 +328,7 @@ Front<B>::Front(const FrontConfig& config, B* back, SessionTable* sessions, Muta
     routes_[shard] = {static_cast<uint16_t>(config_.map.local_shard(id)),
                       static_cast<uint8_t>(config_.map.worker_of(id)), true};
   }
-  for (uint32_t i = 0; i < copies_.size(); ++i) copies_[i].next_free = i + 1;
+  for (uint32_t i = 0; i < copies_.size(); ++i) copies_[i] = {nullptr, nullptr, 0, i + 1};
 }
 
 }  // namespace txnic::offload

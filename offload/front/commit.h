@@ -100,6 +100,7 @@ void* Front<B>::keep_copy(const Request& request) {
 
 template <Back B>
 void Front<B>::free_copy(void* copy) {
+  static_cast<Copy*>(copy)->handle = nullptr;
   static_cast<Copy*>(copy)->next_free = free_copy_;
   free_copy_ = static_cast<uint32_t>(static_cast<Copy*>(copy) - copies_.data());
   --copies_used_;

@@ -74,4 +74,22 @@ uint32_t Front<B>::release(std::span<Released> out) {
   return count;
 }
 
+template <Back B>
+template <class F>
+void Front<B>::abandon(F&& give_back) {
+  for (; done_head_ != done_tail_; ++done_head_) give_back(done_[done_head_ % done_.size()].handle);
+  for (; held_head_ != held_tail_; ++held_head_) {
+    give_back(held_[held_head_ % limits::kHeldRepliesMax].released.handle);
+  }
+  for (Copy& copy : copies_) {
+    if (copy.handle != nullptr) give_back(copy.handle);
+    copy.handle = nullptr;
+  }
+  if constexpr (kMayMiss<B>) {
+    Parking& p = parking_;
+    for (; p.done_head != p.done_tail; ++p.done_head) give_back(p.done[p.done_head % p.done.size()].handle);
+    for (; p.head != p.tail; ++p.head) give_back(p.ring[p.head % p.ring.size()].request.handle);
+  }
+}
+
 }  // namespace txnic::offload

@@ -2,6 +2,7 @@
 // Transactions that wait for keys: nothing runs before all of them are here, nothing runs twice, and what has changed
 // meanwhile counts.
 #include <deque>
+#include <set>
 
 #include "tests/unit/offload/front_fixture.h"
 #include "tests/unit/offload/front_pair.h"
@@ -179,6 +180,19 @@ TEST_F(Park, AFullTableAndABackThatRefusesAreBusy) {
   EXPECT_EQ(last_.detail, static_cast<uint8_t>(BusyReason::kNotReady));
 }
 
+TEST_F(Park, AbandonedGivesEverythingBack) {
+  back_.sync = true;
+  back_.here.insert({0, 1, "b"});
+  build_put("b", "1", 1);
+  ASSERT_EQ(post(), Action::kHold) << "waits for the disk";
+  build_get({"a"}, 2);
+  ASSERT_EQ(post(), Action::kHold) << "waits for its key";
+  std::set<void*> given;
+  front_->abandon([&](void* handle) { EXPECT_TRUE(given.insert(handle).second); });
+  EXPECT_EQ(given, (std::set<void*>{&buffers_[0], &buffers_[1]}));
+  EXPECT_EQ(front_->held() + front_->parked(), 0u);
+}
+
 class ParkPrepare : public FrontPairOf<MissBack> {
  protected:
   void arrive_all() {
@@ -203,6 +217,18 @@ TEST_F(ParkPrepare, OverTwoNodesCommitsWhenBothHaveTheirKeys) {
   EXPECT_EQ(kept_copies(), 0u);
   EXPECT_EQ(nodes[0].back.aside + nodes[1].back.aside, 0);
   EXPECT_EQ(nodes[0].front->counters().prepares, 2u);
+}
+
+TEST_F(ParkPrepare, AbandonedGivesTheCopiesOfWaitingClientsBack) {
+  start_two_nodes();
+  nodes[0].back.here.insert({0, 1, key(0)});
+  prepare_both();  // the coordinator waits for the vote of the other, and that for its key
+  ASSERT_EQ(nodes[1].front->parked(), 1u);
+  uint32_t given = 0;
+  for (Node& node : nodes) {
+    if (node.front != nullptr) node.front->abandon([&](void*) { ++given; });
+  }
+  EXPECT_EQ(given, 2u);
 }
 
 TEST_F(ParkPrepare, APromiseMeanwhileIsKept) {
