@@ -94,13 +94,25 @@ concept Back = CommitBack<B> && requires(B back, const B constant, uint32_t loca
   { constant.dependency(local_shard, version) } -> std::same_as<Lsn>;
   // The same for everything appended so far.
   { constant.dependency_on_all() } -> std::same_as<Lsn>;
-  // Answers with a dependency up to this position may go.
+  // Records up to this position are durable: what log_transaction() has given counts by it. Answers with a dependency
+  // up to this position may go, unless the back has answerable(), see below.
   { constant.durable() } -> std::same_as<Lsn>;
   // One bounded step of background work: log completions, checkpoint. Answers how much was done.
   { back.poll(now) } -> std::same_as<uint32_t>;
   // Nothing is in flight: a clean stop may go on.
   { constant.quiet() } -> std::same_as<bool>;
 };
+
+// Answers with a dependency up to this position may go. A back on the other side of a link has a position of its own
+// for that: a commit of one shard in mode `async` waits until the host has it, and not until it is on disk (COMMIT 18).
+template <class B>
+inline Lsn answerable(const B& back) {
+  if constexpr (requires { back.answerable(); }) {
+    return back.answerable();
+  } else {
+    return back.durable();
+  }
+}
 
 // What a back that may miss says about a key that a transaction names.
 struct Want {
@@ -112,7 +124,10 @@ struct Want {
 // looks a transaction's keys up it asks for all of them, and waits for those that are not here (front/park.h).
 template <class B>
 concept MissingBack = Back<B> && requires(B back, const B constant, uint32_t local_shard, uint64_t hash, TableId table,
-                                          const std::byte* key, uint32_t key_length) {
+                                          const std::byte* key, uint32_t key_length, TimeNs now) {
+  // Before a burst, with a time that was read after its messages came: what the cache has may be told if there is a
+  // lease at that time (COMMIT 21). Without one want() is kNotReady.
+  {back.begin_burst(now)};
   // Asks for the key if nobody has yet. Does not evict anything.
   { back.want(local_shard, table, key, key_length, hash) } -> std::same_as<Want>;
   // Everything that was asked for up to this position has come. Positions count what was asked for, from 1, and rise.

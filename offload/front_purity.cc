@@ -30,6 +30,7 @@ struct NullBack {
 
 struct NullMissingBack : NullBack {
   static constexpr bool kMayMiss = true;
+  void begin_burst(TimeNs) {}
   Want want(uint32_t, TableId, const std::byte*, uint32_t, uint64_t) { return {BusyReason::kNone, ++asked}; }
   Lsn fetched() const { return asked; }
   Lsn asked = 0;

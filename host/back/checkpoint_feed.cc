@@ -39,7 +39,7 @@ bool write_transaction(log::CheckpointWriter& part, const HostBack& back, const 
                                                                      : commit::Record::kAbort;
   const Session* const session = back.sessions().find(t.id.session);
   const Sequence watermark = std::max(session == nullptr ? 0 : session->watermark, back.least_watermark(t.id.sequence));
-  log::TransactionEntry entry = entry_of(kind, t, session != nullptr, watermark);
+  log::TransactionEntry entry = offload::entry_of(kind, t, session != nullptr, watermark);
   if (kind == commit::Record::kCommit) entry.redo = {};
   const uint32_t bytes = log::transaction_bytes(entry);
   std::byte* const at = part.reserve(bytes);

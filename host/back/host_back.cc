@@ -28,24 +28,19 @@ void HostBack::set_current_version(uint32_t local_shard, Version newest) {
 
 bool HostBack::log_session_open(SessionId session, Endpoint from, Stamp stamp, Sequence attempt) {
   if (log_ == nullptr) return true;
-  constexpr uint32_t bytes = sizeof(log::RecordHeader) + sizeof(log::SessionBody);
-  std::byte* const at = log_->reserve(bytes);
+  std::byte* const at = log_->reserve(offload::kOpenRecordBytes);
   if (at == nullptr) return false;
-  store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionOpen), 0, 0xffff, 0, session,
-                              attempt, 0});
-  store(at + sizeof(log::RecordHeader), log::SessionBody{stamp, from.address, from.port, 0});
-  log_->append(bytes);
+  offload::lay_open_record(session, from, stamp, attempt, at);
+  log_->append(offload::kOpenRecordBytes);
   return true;
 }
 
 bool HostBack::log_session_close(SessionId session) {
   if (log_ == nullptr) return true;
-  constexpr uint32_t bytes = sizeof(log::RecordHeader);
-  std::byte* const at = log_->reserve(bytes);
+  std::byte* const at = log_->reserve(offload::kCloseRecordBytes);
   if (at == nullptr) return false;
-  store(at,
-        log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kSessionClose), 0, 0xffff, 0, session, 0, 0});
-  log_->append(bytes);
+  offload::lay_close_record(session, at);
+  log_->append(offload::kCloseRecordBytes);
   return true;
 }
 

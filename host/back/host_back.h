@@ -15,8 +15,7 @@
 #include "host/log/keeper.h"
 #include "host/log/worker_log.h"
 #include "host/store/shard.h"
-#include "offload/back.h"
-#include "txn/record/transaction_record.h"
+#include "offload/records.h"
 #include "txn/session.h"
 #include "txn/shard_map.h"
 
@@ -25,9 +24,6 @@ class Machine;
 }
 
 namespace txnic::back {
-
-// A record about a transaction, for the log and for checkpoints. It points into `t`.
-log::TransactionEntry entry_of(commit::Record kind, const commit::Transaction& t, bool in_window, Sequence watermark);
 
 struct HostBackConfig {
   uint32_t worker = 0;
@@ -106,9 +102,7 @@ class HostBack {
  private:
   static constexpr uint16_t kUnknownTable = 0xffff;
 
-  uint32_t record_bytes(const offload::CommitRequest& request) const;
   bool has_room(const offload::CommitRequest& request);
-  void encode(const offload::CommitRequest& request, Version version, std::byte* at, uint32_t bytes) const;
   struct Prepared {  // a write of a redo, and its key's record (null: absent)
     log::LoggedWrite write;
     uint64_t hash;

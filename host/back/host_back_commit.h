@@ -6,12 +6,6 @@
 
 namespace txnic::back {
 
-inline uint32_t HostBack::record_bytes(const offload::CommitRequest& request) const {
-  uint32_t bytes = sizeof(log::RecordHeader);
-  for (const offload::Write& write : request.writes) bytes += log::write_bytes(write.key_length, write.value_length);
-  return bytes;
-}
-
 inline bool HostBack::has_room(const offload::CommitRequest& request) {
   uint32_t count = 0;
   for (const offload::Write& write : request.writes) {
@@ -33,27 +27,15 @@ inline BusyReason HostBack::can_commit(const offload::CommitRequest& request) {
   if (((current_versions_[request.local_shard] + 1) << 16) == 0) [[unlikely]]
     return BusyReason::kMemory;
   if (log_ == nullptr) return BusyReason::kNone;
-  reserved_bytes_ = record_bytes(request);
+  reserved_bytes_ = offload::commit_record_bytes(request);
   reserved_ = log_->reserve(reserved_bytes_);
   return reserved_ != nullptr ? BusyReason::kNone : BusyReason::kLogFull;
-}
-
-inline void HostBack::encode(const offload::CommitRequest& request, Version version, std::byte* at,
-                             uint32_t bytes) const {
-  store(at, log::RecordHeader{bytes, static_cast<uint8_t>(log::RecordType::kCommit),
-                              static_cast<uint8_t>(request.writes.size()), global_shard(request.local_shard), version,
-                              request.is_replay ? 0 : request.session, request.sequence, request.watermark});
-  at += sizeof(log::RecordHeader);
-  for (const offload::Write& write : request.writes) {
-    at +=
-        log::lay_write(at, write.table, write.is_delete, write.key, write.key_length, write.value, write.value_length);
-  }
 }
 
 inline Version HostBack::commit(const offload::CommitRequest& request) {
   const Version version = ++current_versions_[request.local_shard];
   if (log_ != nullptr) {
-    encode(request, version, reserved_, reserved_bytes_);
+    offload::lay_commit_record(request, global_shard(request.local_shard), version, reserved_bytes_, reserved_);
     log_->append(reserved_bytes_);
   }
   storage::Shard& shard = *shards_[request.local_shard];

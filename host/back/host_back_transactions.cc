@@ -14,13 +14,7 @@ static_assert(offload::Back<HostBack> && offload::CommitBack<HostBack>);
 }  // namespace
 
 uint32_t HostBack::encode_redo(std::span<const offload::Write> writes, MutableBytes room) const {
-  uint32_t used = 0;
-  for (const offload::Write& write : writes) {
-    assert(used + log::write_bytes(write.key_length, write.value_length) <= room.size());
-    used += log::lay_write(room.data() + used, write.table, write.is_delete, write.key, write.key_length, write.value,
-                           write.value_length);
-  }
-  return used;
+  return offload::lay_redo(writes, room);
 }
 
 std::span<const HostBack::Prepared> HostBack::take_apart(uint32_t local_shard, Bytes redo) {
@@ -83,44 +77,8 @@ void HostBack::apply(uint32_t local_shard, Version version, Bytes redo) {
   shard.maintain();
 }
 
-// A record's watermark: the client has sent this sequence, so its own is less than a window below, though its newer
-// messages may have gone to other shards only. Else replay would miss what the window let go for this one.
 Sequence HostBack::least_watermark(Sequence sequence) const {
-  const Sequence window = sessions_->configured().window;
-  return sequence < window ? 1 : sequence - window + 1;
-}
-
-log::TransactionEntry entry_of(commit::Record kind, const commit::Transaction& t, bool in_window, Sequence watermark) {
-  log::TransactionEntry entry;
-  entry.id = t.id;
-  entry.participants = t.participants;
-  entry.place = t.place;
-  entry.in_window = in_window;
-  entry.forced = t.forced;
-  entry.version = t.version();
-  entry.watermark = watermark;
-  switch (kind) {
-    case commit::Record::kPrepare:
-      entry.type = log::RecordType::kPrepare;
-      entry.locks = t.held_locks();
-      entry.values = t.values_of(t.place);
-      entry.value_count = t.parts[t.place].value_count;
-      entry.redo = t.redo();
-      return entry;
-    case commit::Record::kCommit:
-      entry.type = log::RecordType::kPreparedCommit;
-      entry.redo = t.redo();
-      return entry;
-    case commit::Record::kAbort:
-      entry.type = log::RecordType::kAbort;
-      break;
-    case commit::Record::kEnd:
-      entry.type = log::RecordType::kEnd;
-      if (t.state == commit::State::kCommitted) return entry;
-  }
-  entry.result = t.result;
-  entry.detail = t.detail;
-  return entry;
+  return offload::least_watermark(sequence, sessions_->configured().window);
 }
 
 bool HostBack::log_transaction(const offload::TransactionRecord& record, Lsn* lsn) {
@@ -128,7 +86,7 @@ bool HostBack::log_transaction(const offload::TransactionRecord& record, Lsn* ls
   if (log_ == nullptr) return true;
   const commit::Transaction& t = *record.transaction;
   const Sequence watermark = std::max(record.watermark, least_watermark(t.id.sequence));
-  const log::TransactionEntry entry = entry_of(record.kind, t, record.in_window, watermark);
+  const log::TransactionEntry entry = offload::entry_of(record.kind, t, record.in_window, watermark);
   const uint32_t bytes = log::transaction_bytes(entry);
   std::byte* const at = log_->reserve(bytes);
   if (at == nullptr) return false;

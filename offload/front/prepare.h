@@ -75,7 +75,7 @@ commit::PrepareAnswer Front<B>::prepare(const Parsed& parsed, const Participants
   prepare.verdict = verdict.result;
   prepare.detail = verdict.detail;
   if (verdict.result != Result::kCommitted) {
-    prepare.depends_on_log = back_->dependency(parsed.local_shard, verdict.newest) > back_->durable();
+    prepare.depends_on_log = back_->dependency(parsed.local_shard, verdict.newest) > answerable(*back_);
     return machine_.prepare(prepare, now);
   }
   const uint32_t writes = collect_writes(parsed);

@@ -37,7 +37,7 @@ void Front<B>::refuse(Request& request, const wire::Header& header, Result resul
 // The reply stands in `message`: it goes now, or when the log is durable up to `depends_on`.
 template <Back B>
 inline void Front<B>::answer(Request& request, Lsn depends_on) {
-  if (depends_on > back_->durable()) [[unlikely]] {
+  if (depends_on > answerable(*back_)) [[unlikely]] {
     hold(request, depends_on, Action::kReply);
   } else {
     request.action = Action::kReply;
@@ -58,7 +58,7 @@ void Front<B>::hold(Request& request, Lsn depends_on, Action action) {
 
 template <Back B>
 uint32_t Front<B>::release(std::span<Released> out) {
-  const Lsn durable = back_->durable();
+  const Lsn durable = answerable(*back_);
   uint32_t count = 0;
   while (count < out.size() && done_head_ != done_tail_) out[count++] = done_[done_head_++ % done_.size()];
   if constexpr (kMayMiss<B>) {

@@ -158,7 +158,7 @@ void Front<B>::pass_on(Request& request, Lsn depends_on, const wire::Header& hea
     request.reply_length = wire::kHeaderBytes;
   }
   request.action = action;
-  if (depends_on > back_->durable()) hold(request, depends_on, action);
+  if (depends_on > answerable(*back_)) hold(request, depends_on, action);
 }
 
 template <Back B>
@@ -205,7 +205,7 @@ uint32_t Front<B>::idle(TimeNs now) {
 template <Back B>
 uint32_t Front<B>::expire(TimeNs now) {
   // A silent session is dropped only when all that it did is durable: everything logged up to an earlier look.
-  if (now < next_expiry_ns_ || expiry_lsn_ > back_->durable()) return 0;
+  if (now < next_expiry_ns_ || expiry_lsn_ > answerable(*back_)) return 0;
   next_expiry_ns_ = now + 1'000'000;
   expiry_lsn_ = back_->dependency_on_all();
   const uint32_t expired = sessions_->expire(now, limits::kExpiryStepSessions, [this](const Session& session) {

@@ -9,6 +9,7 @@ namespace txnic::offload {
 
 template <Back B>
 void Front<B>::step(std::span<Request> burst, TimeNs now) {
+  if constexpr (kMayMiss<B>) back_->begin_burst(now);
   operations_used_ = 0;
   for (size_t i = 0; i < burst.size(); ++i) parse(burst[i], parsed_[i]);
   for (size_t i = 0; i < burst.size(); ++i) prefetch_records(parsed_[i]);

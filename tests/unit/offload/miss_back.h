@@ -14,6 +14,7 @@ class MissBack : public MapBack {
   static constexpr bool kMayMiss = true;
   using MapBack::MapBack;
 
+  void begin_burst(TimeNs) {}
   offload::Want want(uint32_t shard, TableId table, const std::byte* key, uint32_t length, uint64_t) {
     if (refuses != BusyReason::kNone) return {refuses, 0};
     const Key k{shard, table, {reinterpret_cast<const char*>(key), length}};
