@@ -65,7 +65,6 @@ inline constexpr uint64_t kLinkRepeatMaxNanoseconds = 64'000'000;
 inline constexpr uint64_t kLinkRewindPauseNanoseconds = 100'000;  // between two repetitions because of a gap
 inline constexpr uint64_t kLinkHelloNanoseconds = 10'000'000;     // between two hellos
 inline constexpr uint64_t kLinkLeaseNanoseconds = 100'000'000;
-inline constexpr uint32_t kLinkFillFrames = 8;                    // answers to one question for hashes
 
 // ---- store --------------------------------------------------------------------------------------
 inline constexpr uint32_t kBucketChainMax = 64;        // buckets in one overflow chain

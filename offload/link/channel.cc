@@ -62,8 +62,8 @@ bool Channel::open_frame(bool is_urgent) {
     ++counters_.no_room;
     return false;
   }
-  assert(room.size() >= limits::kLinkFrameBytesMin);
-  builder_.begin(room.first(std::min<size_t>(room.size(), frame_bytes_) & ~size_t{7}));
+  assert(room.size() >= frame_bytes_);
+  builder_.begin(room.first(frame_bytes_ & ~7u));
   return true;
 }
 
@@ -83,18 +83,29 @@ uint32_t Channel::body_room() const {
 bool Channel::flush() {
   if (!builder_.is_open() || builder_.entries() == 0) return false;
   FrameHeader header{};
-  header.sender = static_cast<uint8_t>(self_);
-  header.worker = worker_;
   header.epoch = epoch_;
   header.sequence = next_sequence_++;
   header.received = received_;
   header.limit = received_ + window_;
+  send(header);
+  return true;
+}
+
+std::byte* Channel::open_alone(EntryType type, uint32_t body_bytes) {
+  flush();
+  return open_frame(true) ? builder_.add(type, 0, 0, body_bytes) : nullptr;
+}
+
+void Channel::close_alone() { send(FrameHeader{}); }
+
+void Channel::send(FrameHeader header) {
+  header.sender = static_cast<uint8_t>(self_);
+  header.worker = worker_;
   counters_.entries_sent += builder_.entries();
   const uint32_t bytes = builder_.finish(header);
   ++counters_.frames_sent;
   counters_.bytes_sent += bytes;
   port_->send(bytes);
-  return true;
 }
 
 }  // namespace txnic::link

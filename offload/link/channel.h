@@ -15,8 +15,7 @@ namespace txnic::link {
 // Where frames go: a port of the dataplane, a test's lossy link.
 class FramePort {
  public:
-  // Room for the next frame, at least kLinkFrameBytesMin and at most kLinkFrameBytesMax; empty: none now. The same
-  // room is given until send().
+  // Room for the next frame, at least the end's frame_bytes; empty: none now. The same room is given until send().
   virtual MutableBytes room() = 0;
   // Sends the first `bytes` of it, or loses it.
   virtual void send(uint32_t bytes) = 0;
@@ -62,10 +61,15 @@ class Channel {
   // none.
   std::byte* add(EntryType type, uint8_t flags, uint32_t number, uint32_t body_bytes, bool is_urgent);
   template <class Body>
-  bool add(EntryType type, uint8_t flags, uint32_t number, const Body& body, bool is_urgent) {
+  bool add_body(EntryType type, uint8_t flags, uint32_t number, const Body& body, bool is_urgent) {
     std::byte* const at = add(type, flags, number, sizeof body, is_urgent);
     if (at != nullptr) store(at, body);
     return at != nullptr;
+  }
+  // A frame of one entry that belongs to no epoch: HELLO and what refuses. Lost if the port has no room.
+  template <class Body>
+  void send_alone(EntryType type, const Body& body) {
+    if (std::byte* const at = open_alone(type, sizeof body); at != nullptr) store(at, body), close_alone();
   }
   // Body bytes that one more entry of the open frame, or of a new one, may have.
   uint32_t body_room() const;
@@ -77,6 +81,9 @@ class Channel {
 
  private:
   bool open_frame(bool is_urgent);
+  std::byte* open_alone(EntryType type, uint32_t body_bytes);
+  void close_alone();
+  void send(FrameHeader header);
 
   FramePort* port_ = nullptr;
   FrameBuilder builder_;

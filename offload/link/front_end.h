@@ -21,6 +21,7 @@
 #pragma once
 
 #include "offload/link/channel.h"
+#include "offload/link/record_reader.h"
 
 namespace txnic::link {
 
@@ -128,7 +129,7 @@ class FrontEnd : public Channel {
 
   // Starts to ask for the hashes of all present keys, shard by shard. kServing: what is written from the first
   // question on is the caller's to add.
-  void fill() { fill_shard_ = 0, fill_cursor_ = 0, fill_part_ = 0, is_filling_ = true, fill_asked_ns_ = 0; }
+  void fill() { fill_shard_ = 0, fill_cursor_ = 0, is_filling_ = true, fill_due_ns_ = 0; }
 
   const FrontEndCounters& front_counters() const { return front_counters_; }
 
@@ -140,14 +141,15 @@ class FrontEnd : public Channel {
     std::array<std::byte, limits::kKeyBytesMax> key;
   };
 
+  void greet(const FrameHeader& header, Bytes frame, TimeNs now);
   void on_entry(const Entry& entry, TimeNs now);
   void on_welcome(const FrameHeader& header, const Entry& entry, TimeNs now);
   void on_refused(const Entry& entry);
   void on_durable(const Entry& entry, TimeNs now);
   void on_fetched(const Entry& entry, TimeNs now);
-  void on_mirror(const Entry& entry);
-  void on_fill(const Entry& entry);
-  void on_lease(const Entry& entry);
+  void on_mirror(const Entry& entry, TimeNs now);
+  void on_fill(const Entry& entry, TimeNs now);
+  void on_lease(const Entry& entry, TimeNs now);
   void lose(Refusal why) { state_ = FrontState::kLost, why_ = why, lease_end_ns_ = 0; }
 
   void say_hello(TimeNs now);
@@ -158,14 +160,14 @@ class FrontEnd : public Channel {
   void send_questions(TimeNs now);
   void send_release(TimeNs now);
   void rewind(TimeNs now);
+  bool add_records(bool is_urgent);
 
-  FrontEndConfig config_;
+  FrontEndConfig config_{};
   FrontEvents* events_ = nullptr;
   FrontState state_ = FrontState::kGreeting;
   Refusal why_ = Refusal::kNone;
   RefusedBody refused_{};
   uint32_t incarnation_ = 0;
-  uint32_t frames_ = 0;  // sent in this poll()
 
   // Records: bytes [taken_, end_) lie in the ring, from position % append_bytes on; one that begins before the ring's
   // end runs on behind it, where a record's room is kept.
@@ -183,16 +185,16 @@ class FrontEnd : public Channel {
   TimeNs fetch_wait_ns_ = 0;
   TimeNs refetched_ns_ = 0;
 
-  std::byte* partial_ = nullptr;  // of what was kept: a record that is not whole yet
-  uint32_t partial_bytes_ = 0;
-  Lsn mirror_ = 0;  // read so far
+  RecordReader kept_;  // of what was kept
+  Lsn mirror_ = 0;     // read so far
   TimeNs hello_due_ns_ = 0, mirror_due_ns_ = 0, release_due_ns_ = 0;
 
   bool is_filling_ = false;
   uint32_t fill_shard_ = 0;
   uint64_t fill_cursor_ = 0;
-  uint32_t fill_part_ = 0;
-  TimeNs fill_asked_ns_ = 0;
+  uint32_t fill_number_ = 0;  // of the question
+  uint64_t fill_parts_ = 0;   // of its answer, that have come: a bit each
+  TimeNs fill_due_ns_ = 0;
 
   static constexpr uint32_t kLeaseQuestions = 8;  // remembered, to know when the granted one was sent
   TimeNs lease_ns_ = 0;

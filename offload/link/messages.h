@@ -58,7 +58,7 @@ struct EntryHeader {
   uint16_t length;  // of the entry, this header included, without the padding
   uint8_t type;     // EntryType
   uint8_t flags;    // see the types
-  uint32_t number;  // kFetch, kFetched: the question's, low half. kLeaseAsk, kLease: the request's. Else 0
+  uint32_t number;  // kFetch, kFetched, kFillAsk, kFill, kLeaseAsk, kLease: the question's (low half). Else 0
 };
 static_assert(sizeof(EntryHeader) == 8);
 
@@ -114,7 +114,9 @@ static_assert(sizeof(RefusedBody) == 72);
 struct PositionBody {
   uint64_t position;
 };
-inline constexpr uint8_t kLastPiece = 1;  // flag of kMirror: nothing follows
+// Flags of kMirror.
+inline constexpr uint8_t kLastPiece = 1;    // nothing follows
+inline constexpr uint8_t kEndOfAnswer = 2;  // ask for more
 
 // The key follows; the question's number is the entry header's.
 struct FetchBody {
