@@ -20,6 +20,7 @@ bool RecoveredState::on_put(ShardId shard, TableId table, Bytes key, Bytes value
   const auto key_length = static_cast<uint32_t>(key.size());
   const uint64_t hash = table_hash(hash_key(key.data(), key_length), table);
   stream.newest = std::max(stream.newest, version);
+  if (stream.shard == nullptr) return false;
   if (stream.shard->table_index(table) < 0) {
     stream.undeclared_table = table;
     return false;
@@ -37,6 +38,7 @@ bool RecoveredState::on_delete(ShardId shard, TableId table, Bytes key, Version 
   const auto key_length = static_cast<uint32_t>(key.size());
   const uint64_t hash = table_hash(hash_key(key.data(), key_length), table);
   stream.newest = std::max(stream.newest, version);
+  if (stream.shard == nullptr) return false;
   if (stream.shard->table_index(table) < 0) {
     stream.undeclared_table = table;
     return false;
@@ -132,6 +134,7 @@ std::string RecoveredState::fill(uint32_t worker, uint32_t worker_count, TimeNs 
 }
 
 void RecoveredState::prefetch(ShardId shard, TableId table, Bytes key) {
+  if (streams_[shard].shard == nullptr) return;
   streams_[shard].shard->prefetch_bucket(table_hash(hash_key(key.data(), static_cast<uint32_t>(key.size())), table));
 }
 

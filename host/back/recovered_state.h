@@ -4,6 +4,7 @@
 // several shards that are not over, then into the workers' commit machines.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,15 +21,14 @@ class Machine;
 
 namespace txnic::back {
 
-class HostBack;
-
 // The stamp of a session that recovery brought back and nobody has opened again: matches no request, so that what was
 // sent before the restart is refused (DESIGN 4.3), with the word that the window survived.
 inline constexpr Stamp kRecoveredStamp = ~Stamp{0};
 
 class RecoveredState final : public log::RecoverySink {
  public:
-  // `shards`: all of the node, by global number. `window`: entries of the windows to come (a power of two).
+  // `shards`: all of the node, by global number. Null ones for a front without a store (placement NIC): rows are then
+  // refused, everything else is kept. `window`: entries of the windows to come (a power of two).
   RecoveredState(std::vector<storage::Shard*> shards, uint32_t window);
   ~RecoveredState() override;
 
@@ -54,8 +54,11 @@ class RecoveredState final : public log::RecoverySink {
   // Gives one worker's machine what its shards have to keep of transactions over several shards: the prepared ones
   // again hold their locks and their memory in the store, decisions are told again, promises stay (COMMIT 1, 13). Call
   // it before the worker serves anything. Answers an error text, or empty.
-  std::string restore(uint32_t worker, uint32_t worker_count, TimeNs now, HostBack* back,
-                      commit::Machine* machine) const;
+  template <class B>
+  std::string restore(uint32_t worker, uint32_t worker_count, TimeNs now, B* back, commit::Machine* machine) const {
+    const auto set_aside = [back](uint32_t local_shard, Bytes redo) { return back->set_aside(local_shard, redo); };
+    return restore_with(set_aside, worker, worker_count, now, machine);
+  }
   // How many there are to restore, prepared or decided, in all shards.
   uint64_t transactions() const;
   Version newest_version(ShardId shard) const { return streams_[shard].newest; }
@@ -81,6 +84,9 @@ class RecoveredState final : public log::RecoverySink {
     int32_t undeclared_table = -1;
   };
   Window* window_of(Stream& stream, SessionId session);
+  using SetAside = std::function<bool(uint32_t local_shard, Bytes redo)>;
+  std::string restore_with(const SetAside& set_aside, uint32_t worker, uint32_t worker_count, TimeNs now,
+                           commit::Machine* machine) const;
 
   const uint32_t window_;
   std::vector<Stream> streams_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transactions over several shards, from the log back into the commit machines.
-#include "host/back/host_back.h"
 #include "host/back/recovered_state.h"
 #include "txn/commit/machine.h"
 
@@ -41,15 +40,15 @@ commit::Restored restored_of(const log::KeptTransaction& kept) {
 }
 
 // Answers an error text, or empty.
-std::string restore_one(const log::KeptTransaction& kept, uint32_t local_shard, TimeNs now, HostBack* back,
-                        commit::Machine* machine) {
+std::string restore_one(const log::KeptTransaction& kept, uint32_t local_shard, TimeNs now,
+                        const std::function<bool(uint32_t, Bytes)>& set_aside, commit::Machine* machine) {
   const bool is_prepared = kept.type == log::RecordType::kPrepare;
   if (is_prepared && any_is_locked(machine->locks(), kept)) {
     return describe(kept) +
            ": another prepared one of the log locks the same key, which cannot be: start the program " +
            "version that wrote it, and report this";
   }
-  if (is_prepared && !back->set_aside(local_shard, kept.redo)) {
+  if (is_prepared && !set_aside(local_shard, kept.redo)) {
     return describe(kept) + ": its prepared writes do not fit the store: raise memory_mib or the capacity of the " +
            "tables in the configuration";
   }
@@ -65,7 +64,7 @@ bool RecoveredState::on_transaction(ShardId shard, const log::TransactionEntry& 
   log::LoggedWrite write;
   for (size_t at = 0; at < entry.redo.size();) {
     at += log::read_write(entry.redo.data() + at, static_cast<uint32_t>(entry.redo.size() - at), &write);
-    if (stream.shard->table_index(write.table) >= 0) continue;
+    if (stream.shard == nullptr || stream.shard->table_index(write.table) >= 0) continue;
     stream.undeclared_table = write.table;
     return false;
   }
@@ -84,13 +83,13 @@ RecoveredState::Room RecoveredState::room_to_restore(uint32_t worker, uint32_t w
   return room;
 }
 
-std::string RecoveredState::restore(uint32_t worker, uint32_t worker_count, TimeNs now, HostBack* back,
-                                    commit::Machine* machine) const {
+std::string RecoveredState::restore_with(const SetAside& set_aside, uint32_t worker, uint32_t worker_count, TimeNs now,
+                                         commit::Machine* machine) const {
   std::string error;
   for (size_t shard = worker; shard < streams_.size(); shard += worker_count) {
     const auto local_shard = static_cast<uint32_t>(shard / worker_count);
     streams_[shard].kept.for_each([&](const log::KeptTransaction& kept) {
-      if (error.empty()) error = restore_one(kept, local_shard, now, back, machine);
+      if (error.empty()) error = restore_one(kept, local_shard, now, set_aside, machine);
     });
   }
   return error;
