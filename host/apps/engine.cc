@@ -31,8 +31,6 @@ uint32_t random_incarnation() {
   }
 }
 
-constexpr uint32_t kIncarnationMax = 0xffff;  // what versions have room for
-
 std::string mib(uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
@@ -125,7 +123,7 @@ StartError Engine::open_disk(const std::function<void(const std::string&)>& say)
   }
   if (locked != 0) return {config_.log.directory + ": cannot lock: " + log::errno_text(locked), kExitLog};
   if (!log::next_incarnation(*disk_, &incarnation_, &error)) return {error, kExitLog};
-  if (incarnation_ > kIncarnationMax) {
+  if (incarnation_ > log::kIncarnationMax) {
     return {config_.log.directory +
                 ": this log has been started 65535 times, and versions have no room for more; "
                 "load the data into a new log directory",

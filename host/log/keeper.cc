@@ -87,7 +87,7 @@ bool Keeper::start(const RecoveryReport& recovered, std::string* error) {
 // that a log ends in, and the one before a switch, can hold such a group: one was in flight.
 bool Keeper::sync_tails(const RecoveryReport& recovered, std::string* error) {
   for (const LogEntry& log : recovered.manifest.logs) {
-    if (log.incarnation != recovered.manifest.incarnation || log.prepared == 0) continue;
+    if (log.incarnation != recovered.manifest.logs.back().incarnation || log.prepared == 0) continue;
     const std::string name = segment_name(log.incarnation, log.worker, log.end->segment);
     if (const Errno code = disk_.sync(name); code != 0) {
       *error = name + " cannot be made durable (" + errno_text(code) + "): check the disk before starting again";
@@ -158,6 +158,7 @@ bool Keeper::step(TimeNs now) {
   if (failed()) return false;
   bool worked = drain_retired();
   worked |= prepare_segments(now);
+  worked |= prepare_front_incarnation(now);
   worked |= checkpoint_step(now);
   return worked;
 }
@@ -229,6 +230,20 @@ bool Keeper::prepare_segments(TimeNs now) {
     statistics_.disk_full = false;
   }
   return worked;
+}
+
+bool Keeper::prepare_front_incarnation(TimeNs now) {
+  if (!config_.keeps_front_incarnation || now < retry_at_ns_ || manifest_.incarnation >= kIncarnationMax ||
+      front_incarnation_.load(std::memory_order_relaxed) != 0) {
+    return false;
+  }
+  ++manifest_.incarnation;
+  if (const Errno code = write_manifest(disk_, manifest_); code != 0) {
+    trouble(code, "giving out an incarnation", now);
+  } else {
+    front_incarnation_.store(manifest_.incarnation, std::memory_order_release);
+  }
+  return true;
 }
 
 Errno Keeper::prepare_segment(uint32_t worker) {

@@ -30,6 +30,7 @@ struct KeeperConfig {
   uint64_t checkpoint_log_bytes = 0;      // begins a checkpoint by itself after so much log; 0: never
   uint32_t part_buffer_bytes = 1u << 20;  // each of a part's two buffers
   TimeNs retry_ns = 200'000'000;          // after a full disk
+  bool keeps_front_incarnation = false;   // has one ready for a front that comes (placement NIC)
   std::function<uint64_t()> random;       // seeds of segments; empty: the system's random source
 };
 
@@ -56,7 +57,10 @@ class Keeper {
   // Takes over from recovery: fixes the ends of older logs, makes the next incarnation durable, provides the first
   // segments. Blocks. False: `error` names the cause and the next step.
   bool start(const RecoveryReport& recovered, std::string* error);
-  uint32_t incarnation() const { return manifest_.incarnation; }
+  uint32_t incarnation() const { return manifest_.logs.back().incarnation; }
+  // Any thread: an incarnation for a front, newer than all before and durable (COMMIT 14, 21), each given once. 0: none
+  // is ready, ask again.
+  uint32_t take_front_incarnation() { return front_incarnation_.exchange(0, std::memory_order_acq_rel); }
 
   // Either a thread until stop(), or step() by the owner. True if it did something.
   void run();
@@ -92,6 +96,7 @@ class Keeper {
   bool collect_stale_files(std::string* error);
   bool drain_retired();
   bool prepare_segments(TimeNs now);
+  bool prepare_front_incarnation(TimeNs now);
   Errno prepare_segment(uint32_t worker);
   Errno make_segment_file(const std::string& name, Bytes head_block, bool recycle);
   void release_segment(const std::string& name, uint64_t bytes);
@@ -116,6 +121,8 @@ class Keeper {
   std::unique_ptr<CheckpointWriter[]> parts_;
   std::vector<std::string> free_segments_;  // files of segment_bytes whose content no longer counts
   TimeNs retry_at_ns_ = 0;
+
+  std::atomic<uint32_t> front_incarnation_{0};
 
   std::atomic<bool> failed_{false};
   std::atomic<bool> checkpoint_requested_{false};

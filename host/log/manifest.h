@@ -12,6 +12,8 @@
 
 namespace txnic::log {
 
+inline constexpr uint32_t kIncarnationMax = 0xffff;  // what versions have room for
+
 // Where a log's next group goes: the place in the files, and the number and position that it will carry.
 struct LogPosition {
   uint64_t segment = 1;
@@ -44,7 +46,7 @@ struct PartEntry {
 
 struct Manifest {
   uint32_t shard_count = 0;
-  uint32_t incarnation = 0;  // the newest that was started
+  uint32_t incarnation = 0;  // the newest that was given out: to a start of the node, or to a front (placement NIC)
   uint64_t generation = 0;   // of the checkpoint; 0: none
   std::vector<PartEntry> parts;
   std::vector<LogEntry> logs;  // ascending by (incarnation, worker)

@@ -16,7 +16,6 @@
 namespace txnic::log {
 namespace {
 
-constexpr uint32_t kIncarnationMax = 0xffff;  // what fits a version
 constexpr size_t kStreamsAtOnceMax = 4;
 constexpr size_t kWindowBytesMax = 16u << 20;
 
@@ -137,7 +136,7 @@ bool Recovery::run_phases() {
   report_.outcomes = outcomes_;
   bool clean = true;
   for (const LogSummary& log : report_.logs) {
-    if (log.incarnation == report_.manifest.incarnation) clean &= log.clean;
+    if (log.incarnation == report_.logs.back().incarnation) clean &= log.clean;
   }
   report_.clean_stop = clean;
   return true;

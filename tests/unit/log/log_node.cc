@@ -54,6 +54,7 @@ bool LogNode::start() {
   config.segment_bytes = config_.segment_bytes;
   config.part_buffer_bytes = 16 << 10;
   config.checkpoint_log_bytes = config_.checkpoint_log_bytes;
+  config.keeps_front_incarnation = config_.keeps_front_incarnation;
   config.random = [state = config_.random_seed * 0x9e3779b97f4a7c15ull + incarnation]() mutable {
     state += 0x9e3779b97f4a7c15ull;
     return (state ^ (state >> 31)) * 0xbf58476d1ce4e5b9ull;

@@ -89,6 +89,7 @@ struct NodeConfig {
   TimeNs mark_delay_ns = 100'000'000;
   uint64_t random_seed = 1;
   uint32_t value_bytes = 8;
+  bool keeps_front_incarnation = false;
 };
 
 class LogNode {

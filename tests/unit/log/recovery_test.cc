@@ -50,6 +50,34 @@ TEST_F(RecoveryTest, EmptyDirectoryIsIncarnationOne) {
   EXPECT_EQ(node->report.records, 0u);
 }
 
+// Incarnations that fronts were given are never given again, and what is recovered does not depend on them.
+TEST_F(RecoveryTest, FrontsHaveIncarnationsOfTheirOwn) {
+  ASSERT_TRUE(open({.keeps_front_incarnation = true}));
+  EXPECT_EQ(node->keeper().incarnation(), 1u);
+  EXPECT_EQ(node->keeper().take_front_incarnation(), 0u) << "not durable yet";
+  commit(100);
+  node->step();
+  EXPECT_EQ(node->keeper().take_front_incarnation(), 2u);
+  EXPECT_EQ(node->keeper().take_front_incarnation(), 0u) << "each is given once";
+  node->step();
+  EXPECT_EQ(node->keeper().take_front_incarnation(), 3u);
+  node->step();  // 4 is ready, and nobody takes it
+  commit(100);
+  ASSERT_TRUE(node->settle());
+  EXPECT_EQ(node->keeper().incarnation(), 1u);
+  crash();
+  ASSERT_TRUE(open({.workers = 2})) << node->error;
+  EXPECT_EQ(node->report.last_incarnation, 4u);
+  EXPECT_EQ(node->report.records_by_type[1], 200u);
+  EXPECT_EQ(node->keeper().incarnation(), 5u);
+  commit(50);
+  ASSERT_TRUE(node->settle());
+  EXPECT_EQ(node->keeper().take_front_incarnation(), 0u) << "not asked for";
+  crash();
+  ASSERT_TRUE(open());
+  EXPECT_EQ(node->report.records_by_type[1], 250u);
+}
+
 TEST_F(RecoveryTest, WorkerCountsChangeBetweenIncarnations) {
   for (const uint32_t workers : {3u, 1u, 4u, 2u, 5u}) {
     ASSERT_TRUE(open({.workers = workers})) << node->error;
