@@ -60,6 +60,7 @@ inline constexpr uint32_t kLinkFrameBytesMax = 8192;
 inline constexpr uint32_t kLinkWindowFrames = 256;            // on their way in one direction
 inline constexpr uint32_t kLinkAppendBytes = 1u << 20;        // records that the back has not taken yet
 inline constexpr uint32_t kLinkFetchesMax = 1024;             // questions without an answer; a power of two
+inline constexpr uint32_t kNicCommitsMax = 8192;             // marks of commits not taken or durable; a power of two
 inline constexpr uint64_t kLinkRepeatNanoseconds = 2'000'000; // without progress: once more, at first
 inline constexpr uint64_t kLinkRepeatMaxNanoseconds = 64'000'000;
 inline constexpr uint64_t kLinkRewindPauseNanoseconds = 100'000;  // between two repetitions because of a gap

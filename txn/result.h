@@ -40,6 +40,7 @@ enum class BusyReason : uint8_t {
   kInDoubt = 7,      // OPEN anew, CLOSE: transactions over several shards of this session are not over yet
   kTransactions = 8, // too many transactions over several shards, or locks of them, at once
   kFetching = 9,     // placement NIC: too many transactions wait for keys, or the cache has no room for this one's
+  kLink = 10,        // placement NIC: too much is on its way to the host
 };
 
 enum class BadSessionReason : uint8_t {

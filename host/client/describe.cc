@@ -21,6 +21,7 @@ std::string busy_text(uint8_t detail) {
       return "the node has too many transactions over several shards, or locks of them, at once: send fewer at a time";
     case BusyReason::kFetching:
       return "too many transactions wait for keys that are not in the SmartNIC's cache: send fewer at a time";
+    case BusyReason::kLink: return "too much is on its way from the SmartNIC to the host: send less at a time";
     case BusyReason::kNone: break;
   }
   return "a limit of the node was reached: try later";

@@ -41,6 +41,10 @@ class Absence {
     assert(memory.size() >= kBlockBytes);
     blocks_ = reinterpret_cast<Block*>(memory.data());
     count_ = std::min<uint64_t>(memory.size() / kBlockBytes, UINT32_MAX);
+    start(first);
+  }
+  // Empty again, under another incarnation.
+  void start(Version first) {
     std::fill_n(blocks_, count_, Block{first, {}});
     is_filled_ = false;
   }

@@ -170,7 +170,7 @@ CacheEntry* Cache::write(const CacheKey& key, uint32_t value_length, uint32_t un
 
 CacheEntry* Cache::ask(const CacheKey& key, Lsn position) {
   const uint32_t units = std::max(units_of(key.length, 0), asked_units_);
-  if (!can_take(units)) {
+  if (!can_ask(key.length)) {
     ++counters_.no_room;
     return nullptr;
   }

@@ -96,13 +96,16 @@ class Cache {
 
   // ---- lookup, in stages as the store's: prefetch_bucket for a whole burst, prefetch_record for it, then find.
   void prefetch_bucket(uint64_t hash) const { prefetch(&bucket(hash)); }
-  void prefetch_record(uint64_t hash) const;
+  // Answers whether there may be an entry.
+  bool prefetch_record(uint64_t hash) const;
   // Null: nothing is known of the key.
   CacheEntry* find(const CacheKey& key);
 
   // What want() of a back asks first: true if the key is here until the next sweep(). Else `*entry` is the asked entry,
   // or null if nobody asks yet. Marks and counts.
   bool has(const CacheKey& key, Lsn taken, CacheEntry** entry);
+  // Whether ask() has room.
+  bool can_ask(uint32_t key_length) const { return can_take(std::max(units_of(key_length, 0), asked_units_)); }
   // Notes that the host was asked for a key of which nothing is known. Null: no room. Evicts nothing.
   CacheEntry* ask(const CacheKey& key, Lsn position);
   // The host's answer for an asked entry. May sweep. Null: no room; the key is not asked any more.
@@ -219,9 +222,10 @@ inline uint32_t Cache::match(const Bucket& bucket, uint16_t tag) {
   return found;
 }
 
-inline void Cache::prefetch_record(uint64_t hash) const {
+inline bool Cache::prefetch_record(uint64_t hash) const {
   const Bucket& b = bucket(hash);
-  for (uint32_t found = match(b, tag_of(hash)); found != 0; found &= found - 1) {
+  const uint32_t candidates = match(b, tag_of(hash));
+  for (uint32_t found = candidates; found != 0; found &= found - 1) {
     const auto* const entry =
         reinterpret_cast<const std::byte*>(at(b.references[static_cast<uint32_t>(std::countr_zero(found))]));
     prefetch(entry);
@@ -229,6 +233,7 @@ inline void Cache::prefetch_record(uint64_t hash) const {
   }
   if (b.chain != kNone) [[unlikely]]
     prefetch(at(b.chain));
+  return candidates != 0 || b.chain != kNone;
 }
 
 inline CacheEntry* Cache::find(const CacheKey& key) {
