@@ -82,6 +82,12 @@ void Client::emit(void* context, const std::byte* message, uint32_t length, uint
       client.newest_sequence_ = header.sequence;
     }
   }
+  if (client.context_.options.switches.client.rotates_participants &&
+      header.type == static_cast<uint8_t>(wire::Type::kPrepare) && client.context_.random.below(8) == 0) {
+    std::byte* const shards = bytes.data() + wire::kHeaderBytes + sizeof(wire::ParticipantsHeader);
+    const auto count = load<wire::ParticipantsHeader>(bytes.data() + wire::kHeaderBytes).count;
+    std::rotate(shards, shards + sizeof(ShardId), shards + count * sizeof(ShardId));
+  }
   client.network_.send({.bytes = std::move(bytes),
                         .client = client.place_,
                         .life = client.life_,
@@ -229,8 +235,11 @@ Outcome Client::outcome_of(const client::Event& event) {
     // was refused may still be executed.
     outcome.is_decided =
         is_recorded(event.result) || (event.reply_flags & wire::kReplyFlagDecided) != 0;
+    const ClientSwitches& switches = context_.options.switches.client;
+    const bool is_unknown = event.result == Result::kUnknownOutcome;
+    outcome.is_decided |= is_unknown ? switches.unknown_is_abort : switches.believes_refusals;
     const bool may_have_run = !outcome.is_decided && !event.slot->read_only && event.slot->sends != 0;
-    outcome.is_unknown = event.result == Result::kUnknownOutcome || may_have_run;
+    outcome.is_unknown = (is_unknown && !switches.unknown_is_abort) || may_have_run;
     const bool is_our_fault = event.result == Result::kWrongShard || event.result == Result::kUnknownTable ||
                               event.result == Result::kCrossShard || event.result == Result::kBadRequest ||
                               event.result == Result::kBadVersion;

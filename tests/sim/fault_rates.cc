@@ -19,6 +19,7 @@ constexpr Field kFields[] = {
     {"reorder", &FaultRates::reorder, 0.20},
     {"corrupt", &FaultRates::corrupt, 0.02},
     {"at_restart", &FaultRates::at_restart, 0.05},
+    {"hold", &FaultRates::hold, 0.05},
     {"die_after", &FaultRates::die_after, 0.01},
     {"power_loss", &FaultRates::power_loss, 8},
     {"kill", &FaultRates::kill, 4},

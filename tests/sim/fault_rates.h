@@ -19,6 +19,10 @@ struct FaultRates {
   double corrupt = 0;  // a byte is changed, or the end is cut off
   double late_seconds = 20;
   double at_restart = 0;  // a further copy, to or from a node, arrives when this node has just been started again
+  // That a message with one of `words` that takes something away (a no, "never", an abort, an acknowledgement) is not
+  // delivered, but held until it is most dangerous: one to a node until that has lost power (it dies soon after it has
+  // said the contrary), one to a client until that sends another copy of the request to the node, started anew.
+  double hold = 0;
   // That a node loses power soon after a message with one of `words` (a bit each; every seed draws some): what it has
   // said is out, what it has written is not on the disk yet.
   double die_after = 0;

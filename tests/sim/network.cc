@@ -13,6 +13,8 @@ namespace {
 constexpr TimeNs kUs = 1000, kMs = 1'000'000;
 constexpr TimeNs kDelayLeast = 20 * kUs, kDelayMost = 200 * kUs, kReorderMost = 30 * kMs;
 constexpr TimeNs kAfterStartMost = 2 * kMs, kReopenedMost = 100 * kMs;  // clients need some time to be back
+constexpr TimeNs kLetGoMost = 2 * kMs;
+constexpr uint32_t kHeldMax = 256;
 constexpr uint32_t kKeptMax = 64;  // of each node
 
 uint16_t checksum_of(const std::vector<std::byte>& bytes) {
@@ -39,6 +41,11 @@ void Network::send(Message message) {
     note("drop", message);
     return;
   }
+  if (hold(message)) {
+    note("hold", message);
+    return;
+  }
+  if (message.to_node && message.sender == kClientSends) let_go(message);
   const bool is_late = random.chance(rates.late);
   // With faults that aim, some come late and have no copy in time.
   if (!is_late || rates.at_restart == 0 || random.below(2) == 0) {
@@ -55,6 +62,45 @@ void Network::send(Message message) {
   if (random.chance(rates.at_restart)) keep(message);
 }
 
+bool Network::hold(const Message& message) {
+  const FaultRates& rates = context_.rates;
+  if (rates.hold == 0 || !is_held(message.word) || (rates.words >> static_cast<uint32_t>(message.word) & 1) == 0 ||
+      message.bytes.size() < wire::kHeaderBytes || !context_.random.chance(rates.hold)) {
+    return false;
+  }
+  const wire::Header header = wire::read_header(message.bytes.data());
+  if (held_.size() == kHeldMax) held_.erase(held_.begin());
+  held_.push_back({message, header.session, header.sequence, starts_[message.node]});
+  return true;
+}
+
+// A client sends another copy of a request: what was to tell it the outcome arrives now, if it is from before a restart.
+void Network::let_go(const Message& copy) {
+  if (held_.empty() || copy.bytes.size() < wire::kHeaderBytes) return;
+  const wire::Header header = wire::read_header(copy.bytes.data());
+  for (size_t i = held_.size(); i-- > 0;) {
+    const Held& held = held_[i];
+    if (held.message.to_node || held.message.node != copy.node || held.session != header.session ||
+        held.sequence != header.sequence || held.starts == starts_[copy.node]) {
+      continue;
+    }
+    plan(held.message, context_.random.between(kDelayLeast, kLetGoMost));
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+bool Network::holds_for(uint32_t node, const std::vector<std::byte>& message) const {
+  if (held_.empty() || message.size() < wire::kHeaderBytes) return false;
+  const wire::Header header = wire::read_header(message.data());
+  for (const Held& held : held_) {
+    if (held.message.to_node && held.message.node == node && held.session == header.session &&
+        held.sequence == header.sequence) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Network::keep(const Message& message) {
   std::vector<Message>& kept = kept_[message.node];
   if (kept.size() < kKeptMax) {
@@ -65,6 +111,15 @@ void Network::keep(const Message& message) {
 }
 
 void Network::on_start(uint32_t node) {
+  ++starts_[node];
+  for (size_t i = 0; i < held_.size();) {
+    if (!held_[i].message.to_node || held_[i].message.node != node) {
+      ++i;
+      continue;
+    }
+    if (context_.rates.hold > 0) plan(held_[i].message, context_.random.below(kAfterStartMost));
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   std::vector<Message>& kept = kept_[node];
   if (context_.rates.at_restart > 0) {
     for (const Message& message : kept) {

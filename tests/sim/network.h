@@ -20,6 +20,7 @@ struct Message {
   uint32_t sender = kClientSends;  // the node that sends it to another one
   bool to_node = false;
   bool is_damaged = false;
+  Word word = Word::kOther;  // that a node says with it
   uint16_t checksum = 0;  // of the bytes before the damage
 };
 
@@ -28,9 +29,14 @@ class Network {
   explicit Network(Context* context)
       : context_(*context),
         cuts_(size_t{context->options.nodes} * (context->options.clients + context->options.nodes)),
-        kept_(context->options.nodes) {}
+        kept_(context->options.nodes),
+        starts_(context->options.nodes) {}
 
   void send(Message message);
+
+  // FaultRates::hold: whether something is held for this node, to be delivered at its next start, about the transaction
+  // that the message speaks of.
+  bool holds_for(uint32_t node, const std::vector<std::byte>& message) const;
 
   // The receiving end of a kToNode or kToClient event. False: it did not survive the way (its checksum is wrong).
   bool receive(uint64_t number, Message* message);
@@ -52,6 +58,8 @@ class Network {
   };
   Cut& cut_of(uint32_t client, uint32_t node) { return cuts_[size_t{client} * context_.options.nodes + node]; }
   void keep(const Message& message);
+  bool hold(const Message& message);
+  void let_go(const Message& copy);
   void plan(const Message& message, TimeNs delay);
   void damage(Message* message);
 
@@ -60,6 +68,13 @@ class Network {
   std::vector<Message> under_way_;
   std::vector<uint64_t> free_;
   std::vector<std::vector<Message>> kept_;  // by node, for its next start
+  struct Held {
+    Message message;
+    uint64_t session, sequence;
+    uint64_t starts;  // of the node that said it, until then
+  };
+  std::vector<Held> held_;  // the oldest first
+  std::vector<uint64_t> starts_;  // of each node
 };
 
 }  // namespace txnic::sim

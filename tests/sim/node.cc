@@ -11,6 +11,7 @@ namespace {
 
 constexpr TimeNs kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
 constexpr TimeNs kDieWithin = 500 * kUs;
+constexpr double kDieContrary = 0.5;
 constexpr TimeNs kNever = ~TimeNs{0};
 constexpr TimeNs kWriteLeast = 100 * kUs, kWriteMost = 4 * kMs;  // one write with its sync
 constexpr TimeNs kTickLeast = 5 * kMs, kTickMost = 15 * kMs;     // nothing to do: marks, expiry, the keeper
@@ -43,17 +44,21 @@ Node::Node(Context* context, Network* network, const Routing* routing, uint32_t 
           rig_config(*context, *routing, index), &disk_,
           [this](Endpoint to, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
-            may_die_of(word_to_client(bytes));
+            const Word word = word_to_client(bytes);
+            may_die_of(word, bytes);
             network_.send({.bytes = std::move(bytes),
                            .client = client_of(to),
                            .life = life_of(to),
                            .node = index_,
-                           .to_node = false});
+                           .to_node = false,
+                           .word = word});
           },
           [this](uint32_t node, ShardId, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
-            may_die_of(word_between(bytes));
-            network_.send({.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true});
+            const Word word = word_between(bytes);
+            may_die_of(word, bytes);
+            network_.send(
+                {.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true, .word = word});
           }) {
   disk_.set_clock(context->queue.clock(), kWriteLeast, kWriteMost);
   disk_.set_lies(context->options.switches.disk);
@@ -119,9 +124,11 @@ void Node::crash(bool power_loss) {
 }
 
 // It is in the middle of a step: death comes a little later, mostly before what it has just written is on the disk.
-void Node::may_die_of(Word word) {
+void Node::may_die_of(Word word, const std::vector<std::byte>& message) {
   const FaultRates& rates = context_.rates;
-  if ((rates.words >> static_cast<uint32_t>(word) & 1) == 0 || !context_.random.chance(rates.die_after)) return;
+  const bool is_contrary = rates.hold > 0 && word == Word::kCommit && network_.holds_for(index_, message);
+  const bool is_drawn = (rates.words >> static_cast<uint32_t>(word) & 1) != 0;
+  if (!context_.random.chance(is_contrary ? kDieContrary : is_drawn ? rates.die_after : 0)) return;
   context_.queue.plan(context_.now() + context_.random.below(kDieWithin), EventKind::kDie, index_, deaths_);
 }
 

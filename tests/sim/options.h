@@ -14,6 +14,9 @@ namespace txnic::sim {
 struct ClientSwitches {
   bool renumbers_copies = false;      // a further copy of a request gets another sequence
   bool skips_checks = false;          // trap 13: reads of several transactions are not validated after the last one
+  bool believes_refusals = false;     // COMMIT 5: BUSY and its like count as aborts
+  bool unknown_is_abort = false;      // trap 17, COMMIT 5: UNKNOWN_OUTCOME counts as an abort
+  bool rotates_participants = false;  // COMMIT 7: further copies of a PREPARE name the participants in another order
   bool accepts_stale_aborts = false;  // COMMIT 8: an abort of an older stamp than the newest is believed
 };
 

@@ -12,6 +12,12 @@ inline constexpr uint32_t kWords = static_cast<uint32_t>(Word::kOther);
 inline constexpr const char* kWordNames[] = {"vote yes", "vote no", "vote never", "acknowledge",
                                              "decision", "abort",   "commit",     "other"};
 
+// Words that a delayed copy of may contradict what is said later.
+inline constexpr bool is_held(Word word) {
+  return word == Word::kVoteNo || word == Word::kVoteNever || word == Word::kAcknowledge || word == Word::kDecision ||
+         word == Word::kAbort;
+}
+
 // Of a message between participants. An abort that answers a question is a kDecision too.
 Word word_between(const std::vector<std::byte>& message);
 // Of a reply to a client: kAbort, kCommit, or kOther.

@@ -30,6 +30,7 @@ FaultRates rates_of(const Options& options, Random& random) {
   const bool aims = random.below(2) == 0;
   rates.at_restart = aims ? 0.2 : 0;
   rates.die_after = aims ? 0.1 : 0;
+  rates.hold = aims ? 0.2 : 0;
   return rates;
 }
 

@@ -21,6 +21,7 @@ bool NodeRig::start(uint32_t workers, TimeNs now) {
   const bool durable = config_.durability != Durability::kNone;
   if (durable && !log::next_incarnation(*disk_, &incarnation_, &error)) return false;
   if (!durable) ++incarnation_;
+  if (config_.switches.repeats_incarnations) incarnation_ = (incarnation_ + 1) / 2;
   shard_memory_.resize(config_.shards);
   for (uint32_t s = 0; s < config_.shards; ++s) {
     shards_.push_back(std::make_unique<storage::Shard>());
@@ -69,6 +70,10 @@ bool NodeRig::recover(uint32_t workers, TimeNs now) {
   RigSink sink(config_.switches, &state, config_.shards);
   report_ = log::recover(*disk_, options, &sink);
   error = report_.error + state.why_stopped();
+  if (report_.ok && config_.switches.torn_tail_is_damage && !report_.torn_tail.empty()) {
+    error = "a record cannot be read: " + report_.torn_tail;
+    return false;
+  }
   if (!report_.ok) return false;
   log::KeeperConfig keeper;
   keeper.shard_count = config_.shards;
@@ -107,7 +112,7 @@ void NodeRig::build(uint32_t workers) {
       log.worker = w;
       log.durability = config_.durability;
       log.group_bytes = 64 << 10;
-      worker.log = std::make_unique<log::WorkerLog>(log, keeper_.get(), incarnation_);
+      worker.log = std::make_unique<log::WorkerLog>(log, keeper_.get(), keeper_->incarnation());
     }
     const back::HostBackConfig back{w, workers, config_.durability, shard_version()};
     worker.back = std::make_unique<RigBack>(&config_.switches, back, std::span<const storage::Table>(config_.tables),
@@ -187,7 +192,10 @@ void NodeRig::step_worker(uint32_t w, TimeNs now) {
     messages[count] = worker.inbox.front().release();
     worker.inbox.pop_front();
     Message& message = *messages[count];
-    if (config_.switches.ignores_stamps) freshen_stamp(worker, message);
+    if (!break_request(worker, &message)) {
+      std::unique_ptr<Message>{messages[count--]};
+      continue;
+    }
     burst[count] = {.message = message.bytes.data(),
                     .handle = &message,
                     .from = message.from,
@@ -197,7 +205,7 @@ void NodeRig::step_worker(uint32_t w, TimeNs now) {
                     .is_own = message.is_own};
   }
   step_front(worker, {burst.data(), count}, now);
-  if (config_.switches.executes_duplicates || config_.switches.forgets_aborts) break_window(worker);
+  break_window(worker);
   for (uint32_t i = 0; i < count; ++i) {
     settle(burst[i].action, burst[i].to_worker, burst[i].reply_length, messages[i]);
   }
@@ -264,114 +272,6 @@ uint32_t NodeRig::locks() const {
   uint32_t sum = 0;
   for (const Worker& worker : workers_) sum += worker.front->machine().locks().size();
   return sum;
-}
-
-// ---- switches -------------------------------------------------------------------------------------------------------
-
-void NodeRig::break_window(Worker& worker) const {
-  const SessionLimits& limits = worker.sessions.configured();
-  for (uint32_t slot = 0; slot < worker.sessions.capacity(); ++slot) {
-    const Session* const session = worker.sessions.at(slot);
-    if (session == nullptr) continue;
-    for (uint32_t i = 0; i < limits.shards * limits.window; ++i) {
-      Outcome& outcome = worker.sessions.entry(session, i / limits.window, i % limits.window);
-      if (config_.switches.executes_duplicates || outcome.result() != Result::kCommitted) outcome = Outcome{};
-    }
-  }
-}
-
-// A message between participants that leaves one of this node's workers. False: it is lost.
-bool NodeRig::break_message(std::vector<std::byte>* message) {
-  const RigSwitches& switches = config_.switches;
-  if (!switches.never_asks && !switches.ends_early && !switches.no_is_never) return true;
-  wire::CommitMessage m;
-  if (wire::parse_commit_message(message->data(), static_cast<uint32_t>(message->size()), &m) !=
-      wire::ParseError::kNone) {
-    return true;
-  }
-  if (switches.never_asks && m.type == wire::Type::kAsk) return false;
-  if (switches.no_is_never && m.type == wire::Type::kVote && m.vote == wire::Vote::kNo) m.vote = wire::Vote::kNever;
-  if (switches.ends_early && m.type == wire::Type::kDecision && m.sender == 0) {
-    wire::CommitMessage forged = m;
-    forged.type = wire::Type::kAcknowledge;
-    forged.result = Result::kCommitted;
-    forged.detail = 0;
-    forged.sender = static_cast<uint8_t>(m.participants.index_of(m.shard));
-    forged.shard = m.participants.coordinator();
-    std::vector<std::byte> bytes(limits::kMessageBytesMax);
-    bytes.resize(wire::build_commit_message(forged, bytes));
-    const uint32_t worker = map_.worker_of(forged.shard);
-    deliver(worker, {}, std::move(bytes));
-    workers_[worker].inbox.back()->is_own = true;
-  }
-  std::vector<std::byte> bytes(limits::kMessageBytesMax);
-  bytes.resize(wire::build_commit_message(m, bytes));
-  *message = std::move(bytes);
-  return true;
-}
-
-// With a switch that ignores locks, transactions of one shard run one by one with the lock table out of sight.
-void NodeRig::step_front(Worker& worker, std::span<offload::Request> burst, TimeNs now) {
-  const RigSwitches& switches = config_.switches;
-  if (!switches.reads_ignore_locks && !switches.writes_ignore_locks) {
-    worker.front->step(burst, now);
-    return;
-  }
-  for (offload::Request& request : burst) {
-    std::array<wire::Operation, limits::kOperationsMax> operations;
-    wire::Header header{};
-    bool hides = wire::parse_request_header(request.message, request.length, &header) == wire::ParseError::kNone &&
-                 header.type == static_cast<uint8_t>(wire::Type::kExecute) &&
-                 wire::parse_operations(request.message, header, operations.data()) == wire::ParseError::kNone;
-    bool writes = false;
-    for (uint32_t i = 0; hides && i < header.operation_count; ++i) writes |= wire::code_writes(operations[i].code);
-    hides = hides && (writes ? switches.writes_ignore_locks : switches.reads_ignore_locks);
-    auto& locks = const_cast<commit::LockTable&>(worker.front->machine().locks());
-    const commit::LockTable kept = locks;
-    if (hides) locks = commit::LockTable{};
-    worker.front->step({&request, 1}, now);
-    if (hides) locks = kept;
-  }
-}
-
-void NodeRig::drop_read_locks(Worker& worker) const {
-  auto& locks = const_cast<commit::LockTable&>(worker.front->machine().locks());
-  worker.front->machine().for_each([&](const commit::Transaction& held) {
-    auto& t = const_cast<commit::Transaction&>(held);
-    auto* const own = const_cast<commit::Lock*>(t.held_locks().data());
-    for (uint32_t i = 0; i < t.lock_count;) {
-      if (own[i].exclusive) {
-        ++i;
-        continue;
-      }
-      locks.release({&own[i], 1});
-      own[i] = own[--t.lock_count];
-    }
-  });
-}
-
-void NodeRig::give_up_in_doubt(Worker& worker, TimeNs now) const {
-  commit::Machine& machine = worker.front->machine();
-  std::vector<std::pair<TransactionId, ShardId>> old;
-  machine.for_each([&](const commit::Transaction& t) {
-    if (t.state == commit::State::kPrepared && !t.coordinates() && now > t.since + 100'000'000) {
-      old.emplace_back(t.id, t.shard);
-    }
-  });
-  for (const auto& [id, shard] : old) machine.force(id, shard, false, now);
-}
-
-void NodeRig::freshen_stamp(Worker& worker, Message& message) const {
-  if (message.length < wire::kHeaderBytes) return;
-  wire::Header header = wire::read_header(message.bytes.data());
-  if (header.type != static_cast<uint8_t>(wire::Type::kExecute) &&
-      header.type != static_cast<uint8_t>(wire::Type::kPrepare)) {
-    return;
-  }
-  const Session* const session = worker.sessions.find(header.session);
-  if (session == nullptr) return;
-  header.stamp = session->stamp;
-  wire::write_header(message.bytes.data(), header);
 }
 
 // ---- looking --------------------------------------------------------------------------------------------------------

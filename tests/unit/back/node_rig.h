@@ -135,7 +135,11 @@ class NodeRig {
   bool recover(uint32_t workers, TimeNs now);
   void build(uint32_t workers);
   Version shard_version() const { return first_version(config_.switches.repeats_versions ? 1 : incarnation_); }
+  // rig_switches.cc
   void break_window(Worker& worker) const;
+  bool break_request(Worker& worker, Message* message);
+  bool break_commit_message(Worker& worker, Message* message);
+  void forge(const wire::CommitMessage& m);
   void freshen_stamp(Worker& worker, Message& message) const;
   void carry(ShardId shard, Bytes message);
   bool break_message(std::vector<std::byte>* message);

@@ -41,6 +41,16 @@ struct RigSwitches {
   bool ends_early = false;                // COMMIT 9, 13: a decision is forgotten before all have acknowledged it
   bool no_is_never = false;               // COMMIT 4: a plain "no" is taken for a durable one
   bool reuses_reserved_versions = false;  // trap 3, COMMIT 17: a reserved version is given out again
+  bool forgets_own_writes = false;        // trap 12: a second ADD of a key does not see the first
+  bool commits_may_fail = false;          // trap 16: some prepared writes find no memory when they are carried out
+  bool torn_tail_is_damage = false;       // COMMIT 16: what a power loss has torn stops the start
+  bool repeats_incarnations = false;      // COMMIT 14: two starts one after the other have the same incarnation
+  bool slides_by_newest = false;          // COMMIT 10: what newer sequences pass leaves the window, wanted or not
+  bool silent_below_watermark = false;    // COMMIT 11: a coordinator says nothing of what is below the watermark
+  bool windows_of_nodes = false;          // COMMIT 12: the second PREPARE of an id on one worker is a duplicate
+  bool rebinds_ids = false;               // COMMIT 7: a message with another list of participants is taken
+  bool forgotten_is_never = false;        // COMMIT 24: a participant says abort of what it has forgotten
+  bool reborn_says_abort = false;         // COMMIT 18: a reborn coordinator says abort of what it cannot know
 };
 
 class RigBack : public back::HostBack {
@@ -54,6 +64,13 @@ class RigBack : public back::HostBack {
     Reserved& last = reserved_[local_shard];
     if (last.uses++ % 4 == 0) last.version = HostBack::take_version(local_shard);
     return last.version;
+  }
+  void apply(uint32_t local_shard, Version version, Bytes redo) {
+    if (switches_.commits_may_fail && ++applied_ % 16 == 0) {
+      HostBack::give_back(local_shard, redo);
+    } else {
+      HostBack::apply(local_shard, version, redo);
+    }
   }
   bool log_transaction(const offload::TransactionRecord& record, Lsn* lsn) {
     const commit::Transaction& t = *record.transaction;
@@ -92,6 +109,7 @@ class RigBack : public back::HostBack {
   };
   const RigSwitches& switches_;
   Version committed_ = 0;
+  uint32_t applied_ = 0;
   std::map<uint32_t, Reserved> reserved_;  // by local shard; for reuses_reserved_versions
 };
 
