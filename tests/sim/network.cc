@@ -74,7 +74,8 @@ bool Network::hold(const Message& message) {
   return true;
 }
 
-// A client sends another copy of a request: what was to tell it the outcome arrives now, if it is from before a restart.
+// A client sends another copy of a request: what was to tell it the outcome arrives now, if it is from before a
+// restart.
 void Network::let_go(const Message& copy) {
   if (held_.empty() || copy.bytes.size() < wire::kHeaderBytes) return;
   const wire::Header header = wire::read_header(copy.bytes.data());
