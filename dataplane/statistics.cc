@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "dataplane/dataplane.h"
@@ -121,6 +122,7 @@ uint64_t OutboxTotals::lost_total() const {
 Totals read_totals(Dataplane& plane) {
   Totals totals;
   totals.time_ns = plane.clock().now();
+  totals.tsc_hz = rte_get_tsc_hz();
   totals.stalls = plane.stalls();
   totals.outbox.next_hops = plane.next_hops();
   totals.outbox.next_hops_known = plane.next_hops_known();
@@ -245,7 +247,8 @@ std::string counters_table(const Totals& totals) {
 
 std::string to_json(const Totals& totals) {
   std::string out;
-  append(&out, "{\"received\":%" PRIu64 ",\"ended_total\":%" PRIu64 ",\"ended\":{", totals.received,
+  append(&out, "{\"time_ns\":%" PRIu64 ",\"tsc_hz\":%" PRIu64 ",", totals.time_ns, totals.tsc_hz);
+  append(&out, "\"received\":%" PRIu64 ",\"ended_total\":%" PRIu64 ",\"ended\":{", totals.received,
          totals.ended_total);
   const char* comma = "";
   for (uint32_t r = 0; r < reason_count(); ++r) {

@@ -48,6 +48,7 @@ struct LinkTotals {
 
 struct Totals {
   uint64_t time_ns = 0;
+  uint64_t tsc_hz = 0;
   uint64_t received = 0;
   uint64_t ended_total = 0;
   std::array<uint64_t, kReasonsMax> ended{};

@@ -31,6 +31,7 @@ namespace {
 using dataplane::json_string;
 
 std::atomic<int> g_stop{0};
+std::atomic<uint32_t> g_snapshots{0};  // asked for by SIGUSR1
 
 void on_signal(int) {
   // The second one means it: the default action ends the process at once.
@@ -39,6 +40,8 @@ void on_signal(int) {
     signal(SIGTERM, SIG_DFL);
   }
 }
+
+void on_snapshot(int) { g_snapshots.fetch_add(1); }
 
 void say(const std::string& line) {
   std::printf("txnic: %s\n", line.c_str());
@@ -71,6 +74,7 @@ class Node {
   void print_period();
   void print_statistics() const;
   bool write_json() const;
+  void write_snapshots();
   std::string json() const;
 
   const Options& options_;
@@ -79,6 +83,7 @@ class Node {
   std::unique_ptr<dataplane::Dataplane> plane_;
   std::vector<std::unique_ptr<dataplane::Mode>> modes_;
   dataplane::Totals last_period_;
+  uint32_t snapshots_ = 0;  // written
 };
 
 dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
@@ -182,6 +187,7 @@ int Node::serve() {
       next_statistics += options_.stats_period_seconds * 1'000'000'000ull;
       print_period();
     }
+    write_snapshots();
     nap_milliseconds(10);
   }
   return kExitOk;
@@ -242,6 +248,17 @@ bool Node::write_json() const {
   if (file != nullptr && file != stdout) std::fclose(file);
   if (!ok) fail(kExitFailed, options_.json_file + ": cannot write the statistics; is the folder there and writable?");
   return ok;
+}
+
+// A line of statistics for each SIGUSR1, behind those that are there, so that two of them tell what lies between.
+void Node::write_snapshots() {
+  for (const uint32_t asked = g_snapshots.load(); snapshots_ != asked; ++snapshots_) {
+    const std::string path = options_.json_file + ".snapshots";
+    FILE* const file = options_.json_file.empty() ? nullptr : std::fopen(path.c_str(), "a");
+    const bool ok = file != nullptr && std::fputs(json().c_str(), file) >= 0;
+    if (file != nullptr) std::fclose(file);
+    say(ok ? "snapshot " + std::to_string(snapshots_ + 1) : "no snapshot: --json FILE says where it goes");
+  }
 }
 
 int Node::run(const dataplane::CommandLine& line) {
@@ -321,6 +338,8 @@ int run_node(int argc, char** argv) {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_handler = on_snapshot;
+  sigaction(SIGUSR1, &action, nullptr);
   Node node(options, loaded.config);
   return node.run(line);
 }

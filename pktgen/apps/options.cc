@@ -209,6 +209,8 @@ OptionGroup result_group() {
        {"name", "NAME", "name of the result row (the workload's)", path(FIELD(row_name))},
        {"progress", nullptr, "a live line each second also when standard error is no terminal",
         flag([](Options& o) { o.progress = true; })},
+       {"histogram", nullptr, "with --json: the latency histogram's cells, so that several runs can be merged",
+        flag([](Options& o) { o.histogram = true; })},
        {"quiet", nullptr, "no live line, no table", flag([](Options& o) { o.quiet = true; })},
        {"no-check", nullptr, "skip the workload's own check at the end", flag([](Options& o) { o.do_check = false; })},
        {"ledger", "FILE", "smallbank, counter: what the acknowledged transactions must have done, for --verify",

@@ -49,6 +49,7 @@ struct Options {
   std::string json_path;
   bool progress = false;
   bool quiet = false;
+  bool histogram = false;
   bool do_check = true;
   std::string ledger_path;
   std::vector<std::string> verify_paths;

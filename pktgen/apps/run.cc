@@ -208,6 +208,7 @@ int Run::report() {
   row_.sessions = generator_.session_count();
   row_.window = facts.flows;
   row_.transport_statistics = transport_.statistics();
+  row_.with_cells = options_.histogram;
   if (!options_.quiet) {
     FILE* const out = options_.json_path == "-" ? stderr : stdout;
     std::fputs(format_table(row_).c_str(), out);

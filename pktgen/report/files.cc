@@ -37,6 +37,14 @@ void fill_latency(const Histogram& h, file::Latency* out) {
   out->set_max_ns(h.max());
 }
 
+void fill_cells(const Histogram& h, file::Cells* out) {
+  for (uint32_t cell = 0; cell < Histogram::kCells; ++cell) {
+    if (h.in_cell(cell) == 0) continue;
+    out->add_cell(cell);
+    out->add_count(h.in_cell(cell));
+  }
+}
+
 void fill_settings(const RunRow& row, file::Row* out) {
   out->set_name(row.name);
   out->set_workload(row.workload.name);
@@ -79,6 +87,7 @@ void fill_measured(const RunRow& row, file::Row* out) {
     if (c.by_result[i] != 0) (*out->mutable_by_result())[txnic::name(static_cast<Result>(i))] = c.by_result[i];
   }
   fill_latency(result.latency, out->mutable_latency());
+  if (row.with_cells) fill_cells(result.latency, out->mutable_latency_cells());
   for (size_t i = 0; i < row.kinds.size(); ++i) {
     file::Kind* kind = out->add_kinds();
     kind->set_name(row.kinds[i]);

@@ -45,6 +45,7 @@ class Histogram {
 
   uint64_t count() const { return count_; }
   uint64_t max() const { return max_; }
+  uint64_t in_cell(uint32_t cell) const { return cells_[cell]; }
   double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
   // The value that `percent` of the recorded values do not exceed; 0 when empty.
   uint64_t percentile(double percent) const {

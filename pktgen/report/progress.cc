@@ -11,6 +11,10 @@
 
 namespace txnic::pktgen {
 
+namespace {
+constexpr std::chrono::milliseconds kLook{20};  // how late "measuring" may be told
+}
+
 LiveLook look_at(const Live& live) {
   const auto get = [](const auto& value) { return value.load(std::memory_order_relaxed); };
   LiveLook look;
@@ -85,9 +89,15 @@ void ProgressPrinter::run() {
   const TimeNs begin = clock_now();
   TimeNs last = begin;
   LiveLook before = look_at(live_);
+  bool was_warm = before.is_warm;
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, std::chrono::seconds(1), [this] { return stop_; })) {
+  while (!wake_.wait_for(lock, kLook, [this] { return stop_; })) {
     const TimeNs now = clock_now();
+    const bool is_warm = live_.is_warm.load(std::memory_order_relaxed);
+    // For scripts that look at a node while it is under load.
+    if (is_warm && !was_warm && !rewrite_) std::fputs("txgen: measuring\n", stderr);
+    was_warm = is_warm;
+    if (now - last < kSecondNs) continue;
     const LiveLook look = look_at(live_);
     const std::string line =
         format_live(before, look, static_cast<double>(now - last) / 1e9, (now - begin) / kSecondNs);

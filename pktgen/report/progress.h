@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The live line: a thread that prints once a second what the generator is doing. It shares no lock with it.
+// The live line: a thread that prints once a second what the generator is doing, and, not on a terminal, when the
+// measured time begins. It shares no lock with the generator.
 #pragma once
 
 #include <condition_variable>

@@ -27,6 +27,7 @@ struct RunRow {
   TimeNs load_ns = 0;
   uint64_t loaded_records = 0;
   TransportStatistics transport_statistics;
+  bool with_cells = false;  // the latency histogram itself, for those who merge several runs
 };
 
 const char* name(PhaseEnd end);

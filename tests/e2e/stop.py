@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """How a node ends: on SIGINT and SIGTERM, idle and under load, with final statistics that add up."""
+import json
 import re
 import signal
 
@@ -53,5 +54,33 @@ def periodic_statistics():
         check(len(re.findall(PORT_STATISTICS, node.text())) >= 2, f"periodic and final statistics\n{node.tail()}")
 
 
+def snapshots_of_the_moment():
+    with Scene() as scene:
+        node = scene.node(arguments=["--json", scene.path("node.json")]).wait_ready()
+        run = Run(scene, "rmw2", records=1000, duration=1)
+        run.process.wait_line(r"^txgen: measuring$", 60)
+        for number in (1, 2):
+            node.signal(signal.SIGUSR1)
+            node.wait_line(rf"^txnic: snapshot {number}$", 10)
+        run.expect_good()
+        node.stop()
+        with open(scene.path("node.json.snapshots"), encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        lines.append(read_json(scene.path("node.json")))
+        for name in ("time_ns", "received"):
+            values = [line["dataplane"][name] for line in lines]
+            check(len(values) == 3 and 0 < values[0] <= values[1] < values[2], f"{name} of the snapshots: {values}")
+        check(lines[0]["dataplane"]["tsc_hz"] > 0, "the clock's rate is not told")
+
+
+def no_snapshot_without_a_file():
+    with Scene() as scene:
+        node = scene.node().wait_ready()
+        node.signal(signal.SIGUSR1)
+        node.wait_line(r"^txnic: no snapshot: --json FILE says where it goes$", 10)
+        node.stop()
+
+
 if __name__ == "__main__":
-    main(interrupt_idle, terminate_idle, interrupt_under_load, periodic_statistics)
+    main(interrupt_idle, terminate_idle, interrupt_under_load, periodic_statistics, snapshots_of_the_moment,
+         no_snapshot_without_a_file)

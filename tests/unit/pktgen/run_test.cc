@@ -127,6 +127,23 @@ TEST_F(RunTest, AResultFileHoldsTheRun) {
   EXPECT_EQ(row.loaded_records(), 600u);
   EXPECT_GT(row.throughput_per_second(), 0);
   EXPECT_FALSE(row.commit().empty());
+  EXPECT_FALSE(row.has_latency_cells());
+}
+
+TEST_F(RunTest, TheHistogramAddsUp) {
+  ServedNode node;
+  ASSERT_EQ(run(node.endpoint, {"--workload", "get", "--records", "100", "--window", "4", "--transactions", "500",
+                                "--json", file("out.json"), "--histogram"}),
+            kExitOk);
+  file::Row row;
+  ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(text_of("out.json"), &row).ok());
+  const file::Cells& cells = row.latency_cells();
+  ASSERT_EQ(cells.cell_size(), cells.count_size());
+  uint64_t sum = 0;
+  for (const uint64_t count : cells.count()) sum += count;
+  EXPECT_EQ(sum, row.latency().count());
+  EXPECT_EQ(sum, 500u);
+  for (int i = 1; i < cells.cell_size(); ++i) EXPECT_GT(cells.cell(i), cells.cell(i - 1));
 }
 
 TEST_F(RunTest, ALedgerIsVerifiedByALaterRun) {
