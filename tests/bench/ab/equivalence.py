@@ -57,14 +57,30 @@ def t_quantile(probability, freedom):
 class Paired:
     """ln ratios of pairs: their mean and standard error. `pairs`: (a, b), positive; others are left out."""
 
-    def __init__(self, pairs):
-        self.logs = [math.log(b / a) for a, b in pairs if a and b and a > 0 and b > 0]
+    def __init__(self, pairs, logs=None):
+        self.logs = logs if logs is not None else [math.log(b / a) for a, b in pairs if a and b and a > 0 and b > 0]
         self.count = len(self.logs)
         self.mean = math.fsum(self.logs) / self.count if self.count else 0.0
         self.error = None  # with fewer than two pairs nothing is known of the spread
         if self.count >= 2:
             variance = math.fsum((x - self.mean) ** 2 for x in self.logs) / (self.count - 1)
             self.error = math.sqrt(variance / self.count)
+
+    @classmethod
+    def jackknife(cls, pairs, whole):
+        """Of a figure that exists only of several trials together (a percentile of merged histograms): `whole(list)` is
+        its value, or None. Pseudo-values of leaving out one pair at a time take the place of the pairs' ratios."""
+        def log_of(chosen):
+            a, b = (whole([pair[side] for pair in chosen]) for side in (0, 1))
+            return math.log(b / a) if a and b else None
+
+        logs, count, everything = [], len(pairs), log_of(pairs)
+        for index in range(count):
+            without = log_of(pairs[:index] + pairs[index + 1:])
+            if everything is None or without is None:
+                return cls([])
+            logs.append(count * everything - (count - 1) * without)
+        return cls([], logs)
 
     @property
     def ratio(self):

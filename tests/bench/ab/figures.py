@@ -38,15 +38,20 @@ def per(name, under):
     return lambda row: ratio(row["node"].get(name), row["node"].get(under))
 
 
+def merged(rows):
+    """The latency histogram of several trials."""
+    out = Histogram()
+    for row in rows:
+        out.merge(Histogram.from_json(row["client"].get("latency_cells")))
+    return out
+
+
 def latency(percent):
     def of_row(row):
-        return in_us(Histogram.from_json(row["client"].get("latency_cells")).percentile(percent))
+        return of_rows([row])
 
     def of_rows(rows):
-        merged = Histogram()
-        for row in rows:
-            merged.merge(Histogram.from_json(row["client"].get("latency_cells")))
-        return in_us(merged.percentile(percent))
+        return in_us(merged(rows).quantile(percent))
     return {"value": of_row, "whole": of_rows}
 
 

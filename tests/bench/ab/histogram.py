@@ -39,14 +39,29 @@ class Histogram:
         return sum(self.cells.values())
 
     def percentile(self, percent):
-        """Nanoseconds that `percent` of the values do not exceed; None with fewer values than the percentile needs."""
+        """Nanoseconds that `percent` of the values do not exceed, as txgen tells them: a cell's upper end. None with
+        fewer values than the percentile needs."""
+        found = self._find(percent)
+        return None if found is None else upper_end(found[0])
+
+    def quantile(self, percent):
+        """The same, within its cell by share, so that two can be compared closer than a cell is wide."""
+        found = self._find(percent)
+        if found is None:
+            return None
+        cell, rank, before = found
+        low = upper_end(cell - 1) if cell else 0
+        return low + (upper_end(cell) - low) * (rank - before) / self.cells[cell]
+
+    def _find(self, percent):
+        """(cell, rank, values in the cells below) of a percentile."""
         total = self.count
         if total < SAMPLES_MIN.get(percent, 1):
             return None
         rank = max(1, math.ceil(round(percent * total * 1000) / 100_000))
         seen = 0
         for cell in sorted(self.cells):
+            if seen + self.cells[cell] >= rank:
+                return cell, rank, seen
             seen += self.cells[cell]
-            if seen >= rank:
-                return upper_end(cell)
         return None
