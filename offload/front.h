@@ -321,6 +321,7 @@ Front<B>::Front(const FrontConfig& config, B* back, SessionTable* sessions, Muta
       outbox_(outbox) {
   commit::MachineConfig commit = config.commit;
   commit.incarnation = config.incarnation;
+  commit.forgets = config.durability == Durability::kNone;
   machine_.init(commit, commit_memory, this);
   for (uint32_t shard = 0; shard < config_.map.shard_count; ++shard) {
     const auto id = static_cast<ShardId>(shard);

@@ -43,6 +43,7 @@ inline constexpr uint32_t kPeerGroup = 24;                    // messages of oth
 inline constexpr uint32_t kPreparedBytesMax = 2048;           // redo of one participant's writes
 inline constexpr uint64_t kAskDelayNanoseconds = 20'000'000;  // before anything is asked for, or sent again, at first
 inline constexpr uint64_t kAskDelayMaxNanoseconds = 640'000'000;
+inline constexpr uint8_t kAskAttemptsMax = 10;  // counted: for doubling, and until an orphan is given up
 inline constexpr uint64_t kVoteKeepNanoseconds = 5'000'000'000;  // a vote for what is not prepared here
 inline constexpr uint64_t kPromiseKeepNanoseconds = 60'000'000'000;  // a promise for a session that is not open here
 inline constexpr uint64_t kCommitTimerPauseNanoseconds = 20'000;  // between two steps of the timer

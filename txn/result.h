@@ -22,7 +22,7 @@ enum class Result : uint8_t {
   kUnknownTable = 20,
   kBadSession = 21,      // `detail` is a BadSessionReason
   kOldSequence = 22,     // below the session's watermark: the client has said it needs no answer
-  kUnknownOutcome = 23,  // a third result, never an abort; only clients produce it
+  kUnknownOutcome = 23,  // a third result, never an abort: of clients, and of a coordinator that has forgotten
   kCrossShard = 24,      // operations name keys of more than one shard (needs two-phase commit)
   kBadRequest = 25,      // malformed; `detail` is a wire::ParseError
   kBadVersion = 26,      // protocol version not spoken; the header's version field names ours

@@ -56,6 +56,7 @@ std::vector<Field> commit_fields(const EngineStatistics& s) {
           {"full", c.full},
           {"differed", c.differed},
           {"forced", c.forced},
+          {"orphaned", c.orphaned},
           {"contradictions", c.contradictions},
           {"kept_now", s.transactions_now},
           {"locks_now", s.locks_now}};
@@ -165,6 +166,7 @@ void add(const commit::MachineCounters& from, commit::MachineCounters* to) {
   to->full += from.full;
   to->differed += from.differed;
   to->forced += from.forced;
+  to->orphaned += from.orphaned;
   to->contradictions += from.contradictions;
 }
 

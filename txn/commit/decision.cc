@@ -4,7 +4,24 @@
 
 namespace txnic::commit {
 
+// The coordinator was started again and has nothing to recover from: the others are asked (timers.cc).
+void Machine::on_unknown(const wire::CommitMessage& m) {
+  Transaction* const t = table_.find(m.id, m.shard);
+  const bool is_in_doubt = t != nullptr && t->state == State::kPrepared && !t->coordinates();
+  if (is_in_doubt && m.from_coordinator() && t->participants == m.participants) t->orphaned = true;
+}
+
+// Nobody knew, as often as we have asked: an abort that is counted. Another participant may have heard a commit that it
+// cannot tell us any more.
+void Machine::give_up(Transaction& t) {
+  if (abort(t, Result::kConflict, 0)) ++counters_.orphaned;
+}
+
 void Machine::on_decision(const wire::CommitMessage& m, TimeNs now) {
+  if (m.result == Result::kUnknownOutcome) {
+    on_unknown(m);
+    return;
+  }
   const bool commit = m.result == Result::kCommitted;
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A participant in doubt asks the coordinator, and after a while the other participants (COMMIT 2, 11, 24).
+// A participant in doubt asks the coordinator, and after a while the other participants (COMMIT 2, 11, 18, 24).
 #include "txn/commit/machine.h"
 
 namespace txnic::commit {
@@ -15,7 +15,14 @@ void Machine::on_inquire(const wire::CommitMessage& m, TimeNs now) {
 void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
   if (t == nullptr) {
-    switch (node_->past(m.id, m.shard)) {
+    const Past past = node_->past(m.id, m.shard);
+    if (config_.forgets && past != Past::kCommitted && past != Past::kAborted) {
+      // An earlier life may have told a commit. Nothing is promised either: if the PREPARE is still to come, that one
+      // asks for all votes.
+      reply(m, wire::Type::kDecision, Result::kUnknownOutcome, wire::Vote::kYes);
+      return;
+    }
+    switch (past) {
       case Past::kNothing: promise(nullptr, m, now); return;
       case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;
       // Forgotten, or its session is gone: a commit would have outlived this participant's doubt (COMMIT 11), and what
@@ -44,7 +51,8 @@ void Machine::inquire_participant(const wire::CommitMessage& m, TimeNs now) {
   const Past past = t == nullptr || t->state != State::kCommitted ? node_->past(m.id, m.shard) : Past::kCommitted;
   // It may have been committed here and its session closed since, so that nothing tells of it any more, and a late
   // question may even have led to a promise after that: a node without the session cannot say "never" (COMMIT 24).
-  if (past == Past::kNoSession) return;
+  // With durability none an earlier life may have committed it.
+  if (past == Past::kNoSession || (past == Past::kNothing && config_.forgets && t == nullptr)) return;
   if (t == nullptr) {
     switch (past) {
       case Past::kNothing: promise(nullptr, m, now); return;

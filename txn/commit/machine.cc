@@ -9,8 +9,6 @@
 namespace txnic::commit {
 namespace {
 
-constexpr uint8_t kAttemptsMax = 10;  // of doubling
-
 uint32_t awaited_entries(const MachineConfig& config) { return std::bit_ceil(config.transactions * 2); }
 
 State state_after(Record record) {
@@ -147,7 +145,7 @@ bool Machine::keep_values(Transaction& t, uint32_t participant, Version version,
 // Growing pauses: an early question kills a healthy transaction (COMMIT 2), and a lost node is not shouted at.
 void Machine::wait(Transaction& t, TimeNs now) {
   t.due = now + std::min(config_.ask_delay_ns << t.attempts, config_.ask_delay_max_ns);
-  if (t.attempts < kAttemptsMax) ++t.attempts;
+  if (t.attempts < limits::kAskAttemptsMax) ++t.attempts;
 }
 
 // Forgets it, and whoever waited for it.

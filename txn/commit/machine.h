@@ -18,6 +18,9 @@ struct MachineConfig {
   uint32_t incarnation = 1;
   uint32_t transactions = limits::kCommitTransactionsDefault;
   uint32_t locks = limits::kCommitLocksDefault;
+  // Durability none: a restart forgets everything, so that a node without a record of a transaction cannot say that it
+  // was not committed (COMMIT 18).
+  bool forgets = false;
   TimeNs ask_delay_ns = limits::kAskDelayNanoseconds;
   TimeNs ask_delay_max_ns = limits::kAskDelayMaxNanoseconds;
   TimeNs vote_keep_ns = limits::kVoteKeepNanoseconds;
@@ -78,6 +81,7 @@ struct MachineCounters {
   uint64_t full = 0;            // messages dropped for lack of a slot: sent again by their senders
   uint64_t differed = 0;        // named another list of participants than the id is bound to
   uint64_t forced = 0;          // by the operator
+  uint64_t orphaned = 0;        // participant, durability none: aborted because nobody knew the outcome (any more)
   uint64_t contradictions = 0;  // transactions with a decision against a durable one: never overwritten, an alarm
 };
 
@@ -164,6 +168,8 @@ class Machine {
   void decide_abort(Transaction& t);
   void decide_commit(Transaction& t);
   // decision.cc
+  void on_unknown(const wire::CommitMessage& m);
+  void give_up(Transaction& t);
   void on_decision(const wire::CommitMessage& m, TimeNs now);
   void carry_out(Transaction& t, const wire::CommitMessage& m);
   // acknowledge.cc

@@ -34,6 +34,10 @@ void Machine::on_due(Transaction& t, TimeNs now) {
       ++counters_.asked;
     }
   } else if (t.state == State::kPrepared) {
+    if (t.orphaned && t.attempts == limits::kAskAttemptsMax) {
+      give_up(t);
+      return;
+    }
     // The others only when the coordinator has been silent: their promise would kill a healthy transaction.
     const uint32_t count = t.attempts > 2 ? t.participants.count : 1;
     for (uint32_t i = 0; i < count; ++i) {

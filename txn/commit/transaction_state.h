@@ -51,6 +51,7 @@ struct Transaction {
   bool refused = false;                // we have said no; remembered while the node lives (COMMIT 5)
   bool forced = false;                 // by the operator, not by the coordinator
   bool contradicted = false;           // a decision that says something else has come; told once
+  bool orphaned = false;               // its coordinator has said that it does not know (COMMIT 18)
   bool ended = false;                  // coordinator: the END record is appended
   Result result = Result::kCommitted;  // of an abort: why
   uint8_t detail = 0;

@@ -263,6 +263,7 @@ commit::MachineCounters NodeRig::commit_counters() const {
     sum.asked += one.asked;
     sum.inquired += one.inquired;
     sum.promises += one.promises;
+    sum.orphaned += one.orphaned;
     sum.contradictions += one.contradictions;
   }
   return sum;

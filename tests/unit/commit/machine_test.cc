@@ -238,6 +238,55 @@ TEST_F(CommitMachine, ACoordinatorThatIsAskedAboutTheUnknownPromisesFirst) {
   EXPECT_FALSE(participant_.machine.locks().any());
 }
 
+// Durability none (COMMIT 18): a coordinator that was started again does not know what it has told, so the participant
+// asks on, and gives up in the end.
+TEST_F(CommitMachine, ACoordinatorThatForgetsDoesNotSayAbort) {
+  coordinator_.forgets = true;
+  coordinator_.crash(0, now_);
+  prepare(1);
+  sync(1);
+  timers(1);
+  deliver(take(Type::kInquire));
+  sync(0);
+  const Sent unknown = take(Type::kDecision);
+  EXPECT_EQ(unknown.parsed.result, Result::kUnknownOutcome);
+  EXPECT_EQ(coordinator_.machine.counters().promises, 0u);
+  deliver(unknown);
+  deliver(unknown);
+  EXPECT_TRUE(participant_.machine.locks().any());
+  for (int i = 0; i < 3; ++i) timers(1);
+  EXPECT_TRUE(participant_.machine.locks().any()) << "it asks for some time first";
+  for (uint32_t i = 0; i < 2 * limits::kAskAttemptsMax; ++i) timers(1);
+  sync(1);
+  EXPECT_FALSE(participant_.machine.locks().any());
+  EXPECT_EQ(participant_.machine.counters().orphaned, 1u);
+}
+
+// And whatever outcome another one still knows is adopted: here a commit, which comes late.
+TEST_F(CommitMachine, AnOrphanAdoptsWhatAnotherOneKnows) {
+  coordinator_.forgets = true;
+  coordinator_.crash(0, now_);
+  prepare(1);
+  sync(1);
+  timers(1);
+  deliver(take(Type::kInquire));
+  sync(0);
+  deliver(take(Type::kDecision));
+  wire::CommitMessage commit;
+  commit.type = Type::kDecision;
+  commit.sender = 0;
+  commit.shard = 1;
+  commit.id = work(1).id;
+  commit.participants = work(1).participants;
+  std::vector<std::byte> bytes(limits::kMessageBytesMax);
+  bytes.resize(wire::build_commit_message(commit, bytes));
+  node(1).on_bytes(bytes, now_);
+  sync(1);
+  EXPECT_FALSE(participant_.machine.locks().any());
+  EXPECT_EQ(participant_.machine.counters().orphaned, 0u);
+  EXPECT_EQ(participant_.store.at(11), 1u);
+}
+
 TEST_F(CommitMachine, DuplicatesOfEverythingChangeNothing) {
   for (int copy = 0; copy < 3; ++copy) {
     prepare(0);

@@ -98,6 +98,7 @@ void ToyNode::start(TimeNs now) {
   config.incarnation = incarnation;
   config.transactions = transactions_;
   config.locks = 64;
+  config.forgets = forgets;
   config.ask_delay_ns = 40;
   config.ask_delay_max_ns = 400;
   config.vote_keep_ns = 2000;

@@ -82,6 +82,7 @@ class ToyNode final : public commit::Node {
   commit::Machine machine;
   std::map<Key, uint64_t> store;
   uint32_t incarnation = 1;
+  bool forgets = false;  // durability none, from the next start on: crash(0)
   size_t log_limit = SIZE_MAX;  // records that fit: then the log is full
   size_t log_size() const { return log_.size(); }
 
