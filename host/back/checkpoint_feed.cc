@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "host/back/host_back.h"
+#include "host/back/mirror.h"
 #include "txn/commit/machine.h"
 
 namespace txnic::back {
@@ -86,6 +87,7 @@ uint32_t CheckpointFeed::write_shards(const HostBack& back) {
 }
 
 uint32_t CheckpointFeed::write_transactions(const HostBack& back) {
+  if (back.mirror() != nullptr) return write_mirrored(*back.mirror());
   commit::Machine* const machine = back.machine();
   const uint32_t slots = machine == nullptr ? 0 : machine->capacity();
   uint32_t written = 0;
@@ -94,6 +96,23 @@ uint32_t CheckpointFeed::write_transactions(const HostBack& back) {
     const commit::Transaction* const t = machine->kept(slot_);
     if (t == nullptr) continue;
     if (!write_transaction(*part_, back, *t)) return written;
+    ++written;
+  }
+  phase_ = Phase::kSessions;
+  return written;
+}
+
+// The same, with a front on the NIC.
+uint32_t CheckpointFeed::write_mirrored(const Mirror& mirror) {
+  uint32_t written = 0;
+  for (uint32_t looked_at = 0; slot_ < mirror.capacity(); ++slot_, ++looked_at) {
+    if (looked_at == kSlotsPerStep || written == kTransactionsPerStep) return std::max(written, 1u);
+    const Bytes record = mirror.kept(slot_);
+    if (record.empty()) continue;
+    std::byte* const at = part_->reserve(static_cast<uint32_t>(record.size()));
+    if (at == nullptr) return written;
+    std::memcpy(at, record.data(), record.size());
+    part_->append(static_cast<uint32_t>(record.size()));
     ++written;
   }
   phase_ = Phase::kSessions;

@@ -24,6 +24,7 @@
 namespace txnic::back {
 
 class HostBack;
+class Mirror;
 
 class CheckpointFeed {
  public:
@@ -42,6 +43,7 @@ class CheckpointFeed {
   enum class Phase : uint8_t { kShards, kTransactions, kSessions, kRows, kFinish };
   uint32_t write_shards(const HostBack& back);
   uint32_t write_transactions(const HostBack& back);
+  uint32_t write_mirrored(const Mirror& mirror);
   uint32_t write_sessions(const HostBack& back);
   uint32_t write_rows(const HostBack& back);
   bool write_session(const Session& session);

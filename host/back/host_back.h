@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The back of one worker with placement HOST: its shards and its log, called inline by the front (offload/back.h has
 // the contract). Also feeds checkpoints, in bounded steps of the worker's loop.
+// With placement NIC a LinkServer (link_server.h) calls it instead of a front.
 //
 // Order of a commit: reserve log space and memory (can_commit), then take the version, append the redo record, apply.
 // Nothing after can_commit() can fail (DESIGN 4.4, trap 16).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <memory>
@@ -31,6 +33,8 @@ struct HostBackConfig {
   Durability durability = Durability::kNone;
   Version first_version = 0;  // of this incarnation: the version of everything that nobody has changed yet
 };
+
+class Mirror;
 
 class HostBack {
  public:
@@ -90,12 +94,31 @@ class HostBack {
 
   Sequence least_watermark(Sequence sequence) const;
 
+  // ---- placement NIC (host_back_link.cc): records that a front has made elsewhere (link_server.h)
+  // Whose transactions checkpoints are to hold instead of a machine's; its session table is this one's. Outlives this.
+  void set_mirror(const Mirror* mirror) { mirror_ = mirror; }
+  const Mirror* mirror() const { return mirror_; }
+  // `redo` is a row of `count` writes of tables that are declared here.
+  bool is_redo(Bytes redo, uint32_t count) const;
+  // Room in the log for a record, or true if there is no log. Then append() may follow, with nothing of the log between.
+  bool reserve_record(uint32_t bytes);
+  void append_record(Bytes record);
+  // Writes of a commit whose memory is not set aside: false if the store has none. put() follows at once, else nothing.
+  bool can_put(uint32_t local_shard, Bytes redo);
+  void put(uint32_t local_shard, Version version);
+  // Versions are taken by the front: the newest one that was seen.
+  void note_version(uint32_t local_shard, Version version) {
+    current_versions_[local_shard] = std::max(current_versions_[local_shard], version);
+  }
+  bool store_is_full(uint64_t reserve_bytes) const;
+
   // ---- for checkpoints and statistics
   uint32_t shard_count() const { return static_cast<uint32_t>(shards_.size()); }
   const storage::Shard& shard(uint32_t local_shard) const { return *shards_[local_shard]; }
   ShardId global_shard(uint32_t local_shard) const {
     return static_cast<ShardId>(local_shard * config_.worker_count + config_.worker);
   }
+  uint32_t local_shard(ShardId global) const { return global / config_.worker_count; }
   const SessionTable& sessions() const { return *sessions_; }
   const log::WorkerLog* log() const { return log_; }
 
@@ -114,6 +137,7 @@ class HostBack {
     return {table_index_[table], bytes, record == nullptr, hash, record};
   }
   std::span<const Prepared> take_apart(uint32_t local_shard, Bytes redo);
+  void write(storage::Shard& shard, std::span<const Prepared> writes, Version version);
   std::span<const storage::Need> needs_of(std::span<const Prepared> writes);
 
   const HostBackConfig config_;
@@ -130,6 +154,8 @@ class HostBack {
   uint32_t reserved_bytes_ = 0;
   commit::Machine* machine_ = nullptr;
   const ShardMap* map_ = nullptr;
+  const Mirror* mirror_ = nullptr;
+  uint32_t put_count_ = 0;  // between can_put() and put(): writes in prepared_
   CheckpointFeed checkpoint_;  // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;
 };

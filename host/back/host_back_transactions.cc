@@ -65,6 +65,10 @@ void HostBack::apply(uint32_t local_shard, Version version, Bytes redo) {
   storage::Shard& shard = *shards_[local_shard];
   const std::span<const Prepared> writes = take_apart(local_shard, redo);
   shard.give_back(needs_of(writes));
+  write(shard, writes, version);
+}
+
+void HostBack::write(storage::Shard& shard, std::span<const Prepared> writes, Version version) {
   for (const Prepared& p : writes) {
     const auto key_length = static_cast<uint32_t>(p.write.key.size());
     if (!p.write.is_delete) {

@@ -59,6 +59,8 @@ class RecoveredState final : public log::RecoverySink {
     const auto set_aside = [back](uint32_t local_shard, Bytes redo) { return back->set_aside(local_shard, redo); };
     return restore_with(set_aside, worker, worker_count, now, machine);
   }
+  // What one worker's shards have to keep, as records of a checkpoint: for a LinkServer. False: take() said so.
+  bool tell(uint32_t worker, uint32_t worker_count, const std::function<bool(Bytes record)>& take) const;
   // How many there are to restore, prepared or decided, in all shards.
   uint64_t transactions() const;
   Version newest_version(ShardId shard) const { return streams_[shard].newest; }
@@ -91,5 +93,8 @@ class RecoveredState final : public log::RecoverySink {
   const uint32_t window_;
   std::vector<Stream> streams_;
 };
+
+// A record of what is kept (placement NIC: Mirror::tell()), for a worker's shards. False: it makes no sense.
+bool replay_kept(Bytes record, uint32_t worker, uint32_t worker_count, uint32_t shard_count, RecoveredState* state);
 
 }  // namespace txnic::back

@@ -149,6 +149,12 @@ class Shard {
             uint32_t value_length, Version version);
 
   ShardStatistics statistics() const;
+  // Of whole pages that nobody has, and that are not set aside.
+  uint64_t spare_bytes() const {
+    const uint64_t free_pages = blocks_.free_pages();
+    return free_pages <= aside_pages_ ? 0 : (free_pages - aside_pages_) * kPageBytes;
+  }
+  uint64_t memory_bytes() const { return memory_bytes_; }
   // Number of live records of a table (by table_index).
   uint64_t table_records(uint32_t table_index) const { return tables_[table_index].records; }
 
