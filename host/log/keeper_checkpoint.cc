@@ -46,7 +46,7 @@ bool Keeper::offer_parts(TimeNs now) {
   for (uint32_t worker = 0; worker < config_.worker_count && code == 0; ++worker) {
     FileHead head{};
     head.kind = FileKind::kPart;
-    head.incarnation = manifest_.incarnation;
+    head.incarnation = incarnation();
     head.worker = worker;
     head.workers = config_.worker_count;
     head.shard_count = manifest_.shard_count;
@@ -136,7 +136,7 @@ void Keeper::make_valid(TimeNs now) {
   uint64_t bytes = 0, records = 0;
   for (uint32_t worker = 0; worker < config_.worker_count; ++worker) {
     const CheckpointWriter& part = parts_[worker];
-    after.parts.push_back({worker, config_.worker_count, manifest_.incarnation, part.next_});
+    after.parts.push_back({worker, config_.worker_count, incarnation(), part.next_});
     after.logs[worker].start = part.start_;
     after.logs[worker].redo = part.redo_;
     bytes += part.next_.offset;
@@ -176,7 +176,7 @@ void Keeper::remove_replaced(const Manifest& before) {
   }
   for (const LogEntry& log : before.logs) {
     uint64_t beyond = log.prepared + 1;
-    if (log.incarnation == manifest_.incarnation) beyond = own_log(log.worker).start.segment;
+    if (log.incarnation == incarnation()) beyond = own_log(log.worker).start.segment;
     for (uint64_t number = log.start.segment; number < beyond; ++number) {
       const std::string name = segment_name(log.incarnation, log.worker, number);
       release_segment(name, sizes.contains(name) ? sizes[name] : 0);
