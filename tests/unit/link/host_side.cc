@@ -14,11 +14,8 @@ void HostSide::die() {
 
 bool HostSide::start() {
   const bool logs = config_.durability != Durability::kNone;
-  // Takeovers take incarnations, too; a disk's next one may be among them.
-  uint32_t next = 0;
-  if (logs && !log::next_incarnation(*disk_, &next, &error)) return false;
-  const uint32_t log_incarnation = next;
-  incarnation = std::max(incarnation + 1, next);
+  if (logs && !log::next_incarnation(*disk_, &incarnation, &error)) return false;
+  if (!logs) ++incarnation;
   shard_memory_.resize(config_.shards);
   std::vector<storage::Shard*> shards;
   for (uint32_t s = 0; s < config_.shards; ++s) {
@@ -41,6 +38,7 @@ bool HostSide::start() {
     keeper.shard_count = config_.shards;
     keeper.segment_bytes = 256 << 10;
     keeper.part_buffer_bytes = 64 << 10;
+    keeper.keeps_front_incarnation = true;
     keeper.random = [n = uint64_t{incarnation}]() mutable { return n = n * 6364136223846793005ull + 1442695ull; };
     keeper_ = std::make_unique<log::Keeper>(*disk_, keeper);
     if (!keeper_->start(report, &error)) return false;
@@ -48,7 +46,7 @@ bool HostSide::start() {
     log.group_bytes = 64 << 10;
     log.durability = config_.durability;
     log.async_delay_ns = 200'000;
-    log_ = std::make_unique<log::WorkerLog>(log, keeper_.get(), log_incarnation);
+    log_ = std::make_unique<log::WorkerLog>(log, keeper_.get(), incarnation);
   }
   mirror_ = std::make_unique<back::Mirror>(
       back::MirrorConfig{.sessions = config_.sessions, .transactions = config_.transactions});
@@ -80,8 +78,9 @@ void HostSide::poll(TimeNs now) {
 void HostSide::admit(TimeNs now) {
   link::BackEnd& end = server_->link();
   if (!end.wants_front() || (end.has_front() && !end.front_is_dead(now))) return;
-  // The first front of a start serves under the incarnation of the start, the next ones under new ones.
-  if (epoch != 0 && end.back_counters().admitted != 0) ++incarnation;
+  const uint32_t next = keeper_ == nullptr ? incarnation + 1 : keeper_->take_front_incarnation();
+  if (next == 0) return;  // none is ready
+  incarnation = next;
   server_->admit(++epoch, incarnation, now);
 }
 

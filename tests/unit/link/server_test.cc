@@ -205,7 +205,7 @@ TEST(LinkServer, ANextFrontIsToldWhatTheFirstOneHad) {
     const uint32_t incarnation = rig.front().incarnation();
     rig.new_front();
     ASSERT_TRUE(rig.serve());
-    EXPECT_EQ(rig.front().incarnation(), incarnation + 1);
+    EXPECT_GT(rig.front().incarnation(), incarnation);
     back::RecoveredState state(std::vector<storage::Shard*>(config.shards), config.sessions.window);
     for (const Frame& record : rig.side->model.kept) {
       ASSERT_TRUE(back::replay_kept(record, 0, 1, config.shards, &state));
