@@ -100,7 +100,8 @@ class HostBack {
   const Mirror* mirror() const { return mirror_; }
   // `redo` is a row of `count` writes of tables that are declared here.
   bool is_redo(Bytes redo, uint32_t count) const;
-  // Room in the log for a record, or true if there is no log. Then append() may follow, with nothing of the log between.
+  // Room in the log for a record, or true if there is no log. Then append() may follow, with nothing of the log
+  // between.
   bool reserve_record(uint32_t bytes);
   void append_record(Bytes record);
   // Writes of a commit whose memory is not set aside: false if the store has none. put() follows at once, else nothing.
@@ -155,7 +156,7 @@ class HostBack {
   commit::Machine* machine_ = nullptr;
   const ShardMap* map_ = nullptr;
   const Mirror* mirror_ = nullptr;
-  uint32_t put_count_ = 0;  // between can_put() and put(): writes in prepared_
+  uint32_t put_count_ = 0;     // between can_put() and put(): writes in prepared_
   CheckpointFeed checkpoint_;  // fills this worker's part of a checkpoint, in poll()
   std::array<uint16_t, 65536> table_index_;
 };
