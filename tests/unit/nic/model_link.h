@@ -7,13 +7,16 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <random>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "offload/link/front_end.h"
+#include "txn/hash.h"
 #include "txn/record/transaction_record.h"
 
 namespace txnic::test {
@@ -88,6 +91,26 @@ class ModelHost {
   std::map<uint16_t, Version> newest_;
 };
 
+// What a link has to know of its node.
+struct LinkPlace {
+  uint32_t shards;
+  bool syncs;                                           // durable() is not what is taken
+  std::function<uint32_t(uint64_t key_hash)> shard_of;  // local shard of a key, or ~0
+};
+
+// Hashes of the keys of one local shard, of one of kHashParts of them: what is deleted meanwhile moves no other key.
+inline constexpr uint64_t kHashParts = 8;
+inline std::vector<uint64_t> hashes_of(const ModelHost& host, const LinkPlace& place, uint32_t local_shard,
+                                       uint64_t part) {
+  std::vector<uint64_t> hashes;
+  for (const auto& [key, row] : host.rows) {
+    const auto* const at = reinterpret_cast<const std::byte*>(key.second.data());
+    const uint64_t hash = hash_key(at, static_cast<uint32_t>(key.second.size()));
+    if (hash % kHashParts == part && place.shard_of(hash) == local_shard) hashes.push_back(table_hash(hash, key.first));
+  }
+  return hashes;
+}
+
 class ModelLink {
  public:
   // ---- as link::FrontEnd
@@ -121,13 +144,25 @@ class ModelLink {
   uint32_t poll(TimeNs) { return 0; }
   bool quiet() const { return durable_ == end_ && fetched_ == asked_; }
 
+  uint32_t incarnation() const { return kIncarnation; }
+  void begin(uint32_t, link::FrontEvents* to, const LinkPlace& at, TimeNs*) {
+    events = to;
+    place_ = at;
+  }
+  void fill() {
+    for (uint32_t s = 0; s < place_.shards; ++s) {
+      for (uint64_t part = 0; part < kHashParts; ++part) events->on_fill(s, hashes_of(host, place_, s, part));
+      events->on_fill_done(s);
+    }
+  }
+
   // ---- the host moves on
   void take(size_t count = ~size_t{0}) {
     for (; count != 0 && !records_.empty(); --count) {
       host.take(records_.front().bytes);
       taken_ = records_.front().end;
       records_.pop_front();
-      if (!syncs) durable_ = taken_;
+      if (!place_.syncs) durable_ = taken_;
     }
   }
   void sync() { durable_ = taken_; }
@@ -152,7 +187,20 @@ class ModelLink {
                           std::as_bytes(std::span(q.row.second.value.data(), q.row.second.value.size()))});
     }
   }
-  void settle() {
+  // A bit of everything.
+  void shake(std::mt19937_64& random, TimeNs) {
+    const auto below = [&](uint64_t n) { return random() % n; };
+    window = 16384;
+    questions_max = 64;
+    if (below(3) == 0) take(below(2) == 0 ? below(6) : ~size_t{0});
+    if (below(4) == 0) sync();
+    if (below(3) == 0) look(below(20));
+    if (below(3) == 0) answer(below(20));
+    lease = below(100) != 0;
+    is_full = below(100) == 0;
+  }
+  void calm() { lease = true, is_full = false; }
+  void settle(TimeNs) {
     take();
     sync();
     look();
@@ -163,7 +211,7 @@ class ModelLink {
   link::FrontEvents* events = nullptr;
   uint64_t window = 1 << 20;
   uint64_t questions_max = 1024;
-  bool syncs = false;  // durable() follows only when the test says so
+  static constexpr uint32_t kIncarnation = 3;
   bool is_full = false, lease = true;
 
  private:
@@ -178,6 +226,7 @@ class ModelLink {
     bool is_answered;
     std::pair<bool, ModelHost::Row> row;
   };
+  LinkPlace place_;
   std::deque<Record> records_;
   std::deque<Asked> questions_;
   std::vector<std::byte> reserved_;

@@ -52,7 +52,7 @@ TEST_F(Nic, AMissCrossesOnceAndAHitNever) {
   rig_->turn();
   EXPECT_FALSE(rig_->has_answer(first));
   EXPECT_EQ(link().asked(), 1u) << "the second one waits for the same question";
-  link().settle();
+  link().settle(0);
   rig_->turn();
   for (const Sequence s : {first, second}) {
     ASSERT_EQ(answer(s).result(), Result::kCommitted);
@@ -77,9 +77,9 @@ TEST_F(Nic, ACommitIsAnsweredWhenTheHostHasIt) {
     link().take();
     rig_->turn();
     EXPECT_EQ(answer(s).result(), Result::kCommitted);
-    EXPECT_EQ(answer(s).versions[0], first_version(NicRig::kIncarnation) + 1);
+    EXPECT_EQ(answer(s).versions[0], first_version(ModelLink::kIncarnation) + 1);
     EXPECT_EQ((link().host.rows[{1, key(1)}].value), "new");
-    EXPECT_EQ((link().host.rows[{1, key(1)}].version), first_version(NicRig::kIncarnation) + 1);
+    EXPECT_EQ((link().host.rows[{1, key(1)}].version), first_version(ModelLink::kIncarnation) + 1);
   }
 }
 
@@ -199,12 +199,12 @@ TEST_F(Nic, OverTwoNodesCommitsWhenBothHostsHaveItsPrepares) {
       EXPECT_FALSE(rig_->has_answer(s)) << what;
     };
     waits_for("its key, which node 0 does not have");
-    for (NicRig::Node& node : rig_->nodes) node.link.look(), node.link.answer();
+    for (auto& node : rig_->nodes) node.link.look(), node.link.answer();
     waits_for("the hosts");
-    for (NicRig::Node& node : rig_->nodes) node.link.take();
+    for (auto& node : rig_->nodes) node.link.take();
     if (durability != Durability::kNone) {
       waits_for("the disks, in mode async too (COMMIT 18)");
-      for (NicRig::Node& node : rig_->nodes) node.link.sync();
+      for (auto& node : rig_->nodes) node.link.sync();
     }
     rig_->run();
     EXPECT_EQ(answer(s).result(), Result::kCommitted);

@@ -18,8 +18,7 @@
 
 namespace txnic::test {
 
-using NicBack = offload::NicBackOf<ModelLink>;
-static_assert(offload::MissingBack<NicBack> && offload::kMayMiss<NicBack>);
+static_assert(offload::MissingBack<offload::NicBackOf<ModelLink>> && offload::kMayMiss<offload::NicBackOf<ModelLink>>);
 static_assert(offload::MissingBack<offload::NicBack>);
 
 struct NicAnswer {
@@ -35,9 +34,12 @@ struct NicAnswer {
   Result result() const { return static_cast<Result>(header.result); }
 };
 
-class NicRig {
+// `Link`: ModelLink, or FramesLink with both real ends.
+template <class Link>
+class NicRigOf {
  public:
-  static constexpr uint32_t kNodes = 2, kShards = 4, kIncarnation = 3;
+  using NicBack = offload::NicBackOf<Link>;
+  static constexpr uint32_t kNodes = 2, kShards = 4;
   static constexpr SessionId kSession = 77;
   static constexpr Endpoint kClient{0x0a630002, 4242};
   static constexpr Stamp kStamp = 1ull << 32 | 1;
@@ -45,9 +47,9 @@ class NicRig {
     alignas(64) std::byte bytes[64];
   };
   struct Node final : offload::Outbox {
-    NicRig* rig = nullptr;
+    NicRigOf* rig = nullptr;
     Endpoint at;
-    ModelLink link;
+    Link link;
     SessionTable sessions;
     std::vector<Line> session_memory, commit_memory, cache_memory, filter_memory;
     std::unique_ptr<NicBack> back;
@@ -58,8 +60,8 @@ class NicRig {
     }
   };
 
-  explicit NicRig(Durability durability, bool use_filter = true, bool cache_is_on = true,
-                  uint64_t cache_bytes = offload::Cache::kMinimumBytes) {
+  explicit NicRigOf(Durability durability, bool use_filter = true, bool cache_is_on = true,
+                    uint64_t cache_bytes = offload::Cache::kMinimumBytes) {
     map.epoch = 7;
     map.shard_count = 0;
     map.node_count = kNodes;
@@ -67,7 +69,7 @@ class NicRig {
     for (uint32_t s = 0; s < kShards; ++s) map.add_shard(static_cast<uint8_t>(s % kNodes));
     for (uint32_t n = 0; n < kNodes; ++n) start(n, durability, use_filter, cache_is_on, cache_bytes);
   }
-  ~NicRig() {
+  ~NicRigOf() {
     for (auto* copy : copies_out) delete copy;
   }
 
@@ -143,7 +145,7 @@ class NicRig {
       }
     }
     for (size_t left = wire.size(); left != 0; --left) {
-      const Frame frame = std::move(wire.front());
+      const Datagram frame = std::move(wire.front());
       wire.pop_front();
       deliver(frame.to, frame.from, frame.bytes, static_cast<uint32_t>(frame.bytes.size()));
     }
@@ -151,36 +153,26 @@ class NicRig {
   // Until nothing moves, the links too.
   void run(int rounds = 20, TimeNs each = 0) {
     for (; rounds != 0; --rounds) {
-      for (Node& node : nodes) node.link.settle();
+      for (Node& node : nodes) node.link.settle(now);
       turn();
       now += each;
     }
   }
   bool has_answer(Sequence s) const { return answers.contains(s); }
   void fill_filters() {
-    for (Node& node : nodes) {
-      for (uint32_t s = 0; s < kShards / kNodes; ++s) {
-        std::vector<uint64_t> hashes;
-        for (const auto& [k, row] : node.link.host.rows) {
-          const uint64_t hash = hash_key(raw(k.second).data(), static_cast<uint32_t>(k.second.size()));
-          if (map.local_shard(shard_of(hash, kShards)) == s) hashes.push_back(table_hash(hash, k.first));
-        }
-        node.back->on_fill(s, hashes);
-        node.back->on_fill_done(s);
-      }
-    }
+    for (Node& node : nodes) node.link.fill();
   }
   uint32_t node_of(ShardId shard) const { return map.places[shard].node; }
   ModelHost& host_of(ShardId shard) { return nodes[node_of(shard)].link.host; }
 
-  struct Frame {
+  struct Datagram {
     uint32_t to;
     Endpoint from;
     std::vector<std::byte> bytes;
   };
   ShardMap map;
   std::array<Node, kNodes> nodes;
-  std::deque<Frame> wire;
+  std::deque<Datagram> wire;
   std::function<bool()> loses;  // a message between nodes
   std::map<Sequence, NicAnswer> answers;
   std::function<void(const NicAnswer&)> on_answer;
@@ -198,7 +190,6 @@ class NicRig {
     Node& node = nodes[n];
     node.rig = this;
     node.at = map.nodes[n].base;
-    node.link.syncs = durability != Durability::kNone;
     const SessionLimits limits{.sessions = 8, .window = 256, .shards = map.nodes[n].shards};
     node.sessions.init(limits, make(&node.session_memory, SessionTable::memory_bytes(limits)));
     offload::NicBackConfig config{.shards = map.nodes[n].shards,
@@ -211,12 +202,16 @@ class NicRig {
     const TableId tables[] = {1, 2};
     ASSERT_TRUE(node.back->init(config, tables, make(&node.cache_memory, cache_bytes),
                                 make(&node.filter_memory, NicBack::filter_bytes(config)), &node.link, nullptr));
-    node.link.events = node.back.get();
-    node.back->serve(kIncarnation);
+    const auto place = [this, n](uint64_t key_hash) {
+      const ShardId shard = shard_of(key_hash, kShards);
+      return map.places[shard].node == n ? map.local_shard(shard) : ~0u;
+    };
+    node.link.begin(n, node.back.get(), {map.nodes[n].shards, durability != Durability::kNone, place}, &now);
+    node.back->serve(node.link.incarnation());
     offload::FrontConfig front;
     front.map = map;
     front.map.self = n;
-    front.incarnation = kIncarnation;
+    front.incarnation = node.link.incarnation();
     front.durability = durability;
     front.commit.transactions = 256;
     front.commit.locks = 2048;
@@ -255,5 +250,6 @@ class NicRig {
   std::array<std::vector<std::string>, kShards> keys_;
   uint64_t next_key_ = 1;
 };
+using NicRig = NicRigOf<ModelLink>;
 
 }  // namespace txnic::test
