@@ -68,6 +68,11 @@ class Append::Use final : public Task {
       if (appends_) {
         step_ = Step::kWrite;
         plan_writes(transaction);
+        for (const MicroOperation& operation : wanted_) {
+          if (operation.is_append) {
+            workload_.elements_[operation.element].is_over_several = transaction->parts.size() > 1;
+          }
+        }
         return true;
       }
       if (transactions_ == 1 || workload_.context_.options.switches.client.skips_checks) return end(HistoryType::kOk);
@@ -166,7 +171,7 @@ class Append::Use final : public Task {
 
   void look_at(const Read& read) {
     List& list = workload_.lists_[read.key];
-    if (read.list.size() < read.told_before) {
+    if (workload_.context_.is_sync() && read.list.size() < read.told_before) {
       workload_.context_.fail("list " + std::to_string(read.key) + " was read with " +
                               std::to_string(read.list.size()) + " elements after somebody had been told " +
                               std::to_string(read.told_before));
@@ -224,8 +229,9 @@ std::unique_ptr<Task> Append::begin(uint64_t process) {
     operation.is_append = random.below(2) == 0;
     if (!operation.is_append) continue;
     operation.element = elements_.size();
-    elements_.push_back({operation.key, HistoryType::kInvoke});
+    elements_.push_back({operation.key, HistoryType::kInvoke, transactions_ + 1, context_.now()});
   }
+  ++transactions_;
   return std::make_unique<Use>(this, process, std::move(wanted));
 }
 
@@ -270,16 +276,34 @@ void Append::check(const FinalState& state) {
     if (row != state.end()) finals[key] = list_of(row->second);
     check_list(key, finals[key], &seen);
   }
+  // In async mode what was of one shard may be lost, but not what stood before a PREPARE.
   for (size_t element = 1; element < elements_.size(); ++element) {
-    if (elements_[element].outcome == HistoryType::kOk && !seen.contains(element)) {
-      context_.fail("element " + std::to_string(element) + " of list " + std::to_string(elements_[element].key) +
+    const Element& e = elements_[element];
+    const bool must_stay = context_.is_sync() || (context_.durability == Durability::kAsync && e.is_over_several);
+    if (must_stay && e.outcome == HistoryType::kOk && !seen.contains(element)) {
+      context_.fail("element " + std::to_string(element) + " of list " + std::to_string(e.key) +
                     " was acknowledged and is lost");
     }
   }
+  if (context_.durability == Durability::kNone) check_memory(seen);
+  // What was read need not survive, but what failed must not have been read.
+  for (const HistoryEntry& entry : history_) {
+    for (const MicroOperation& operation : entry.value) {
+      std::map<uint64_t, uint32_t> once;
+      if (operation.has_list && !context_.is_sync()) check_list(operation.key, operation.list, &once);
+    }
+  }
+  if (!context_.is_sync()) return;
+  check_final(finals);
+  const std::string verdict = judge(history_);
+  if (!verdict.empty()) context_.fail("not strictly serializable: " + verdict);
+}
+
+void Append::check_final(const std::map<uint64_t, std::vector<uint64_t>>& finals) {
   for (const HistoryEntry& entry : history_) {
     for (const MicroOperation& operation : entry.value) {
       if (!operation.has_list) continue;
-      const std::vector<uint64_t>& end = finals[operation.key];
+      const std::vector<uint64_t>& end = finals.at(operation.key);
       const bool is_beginning =
           operation.list.size() <= end.size() && std::equal(operation.list.begin(), operation.list.end(), end.begin());
       if (!is_beginning) {
@@ -289,8 +313,30 @@ void Append::check(const FinalState& state) {
       }
     }
   }
-  const std::string verdict = judge(history_);
-  if (!verdict.empty()) context_.fail("not strictly serializable: " + verdict);
+}
+
+// Mode none: on the nodes that have lived since a transaction began it is done on all or on none, and not on none if it
+// was acknowledged; but for those that a participant gave up after nobody knew (COMMIT 18), which it counts.
+void Append::check_memory(const std::map<uint64_t, uint32_t>& seen) {
+  struct Done {
+    size_t there = 0, missing = 0;
+    bool is_acknowledged = false;
+  };
+  std::map<uint64_t, Done> transactions;
+  for (size_t element = 1; element < elements_.size(); ++element) {
+    const Element& e = elements_[element];
+    if (e.begun <= context_.started[routing_.place_of(e.key).node]) continue;
+    Done& done = transactions[e.transaction];
+    ++(seen.contains(element) ? done.there : done.missing);
+    done.is_acknowledged |= e.outcome == HistoryType::kOk;
+  }
+  size_t halves = 0;
+  for (const auto& [number, done] : transactions) {
+    halves += done.missing != 0 && (done.there != 0 || done.is_acknowledged);
+  }
+  if (halves <= context_.statistics.orphaned) return;
+  context_.fail(std::to_string(halves) + " transactions are half done, and " +
+                std::to_string(context_.statistics.orphaned) + " were given up");
 }
 
 }  // namespace txnic::sim

@@ -39,10 +39,15 @@ class Append final : public Workload {
   struct Element {
     uint64_t key = 0;
     HistoryType outcome = HistoryType::kInvoke;
+    uint64_t transaction = 0;  // numbered from 1
+    TimeNs begun = 0;
+    bool is_over_several = false;  // shards; known when it is sent
   };
 
   void fill(uint32_t slot);
   void note(HistoryType type, uint64_t process, const std::vector<MicroOperation>& value);
+  void check_final(const std::map<uint64_t, std::vector<uint64_t>>& finals);
+  void check_memory(const std::map<uint64_t, uint32_t>& seen);
   void check_list(uint64_t key, const std::vector<uint64_t>& list, std::map<uint64_t, uint32_t>* seen);
 
   Context& context_;
@@ -54,6 +59,7 @@ class Append final : public Workload {
   std::vector<Element> elements_;            // by element number
   std::map<uint64_t, uint64_t> process_of_;  // a process gets a new number after an unknown outcome
   uint64_t last_process_ = 0;
+  uint64_t transactions_ = 0;  // that append
 };
 
 }  // namespace txnic::sim

@@ -52,6 +52,14 @@ bool take_value(const std::string& name, const char* value, Arguments* arguments
     arguments->processes = static_cast<uint32_t>(number);
     return true;
   }
+  if (name == "--mode") {
+    for (const Durability mode : {Durability::kNone, Durability::kAsync, Durability::kSync}) {
+      if (std::string(value) != sim::name(mode)) continue;
+      arguments->options.durability = mode;
+      return true;
+    }
+    return false;
+  }
   if (name == "--mutant") {
     const Mutant* const mutant = find_mutant(value);
     if (mutant != nullptr) arguments->options = hunt(*mutant, arguments->options);
@@ -74,11 +82,12 @@ const char* usage() {
   --seeds N        how many seeds, one after the other; uses all cores (1)
   --minutes M      simulated minutes of load and faults of each seed (0.5)
   --trace          prints everything that happens; one seed
-  --history FILE   the list-append history as EDN for Jepsen's Elle; of the one seed, or of the first that fails
+  --history FILE   mode sync; the list-append history as EDN for Jepsen's Elle; of the one seed, or of the first that fails
   --mutants        breaks one rule after the other and tells how many seeds it takes to notice; --seeds: at most
   --quick          --mutants without those that take hundreds of seeds
   --mutant NAME    with one rule broken
   --harsh          every node dies every few seconds
+  --mode MODE      durability sync, async or none (the seed draws it, mostly sync)
   --nodes N --workers W --shards S --clients C --processes P   the size (3, up to 3, 4 a node, 5, up to 3 a client)
   --jobs N         processes at once (one a core)
 Exit code: 0 no violation, 1 a violation, 2 wrong arguments, 130 interrupted.
@@ -110,6 +119,9 @@ bool parse_arguments(int count, char** values, Arguments* arguments, std::string
     *error = "--trace is for one seed";
     return false;
   }
+  // A history is for judges of strict serializability, which the other modes do not promise.
+  Options& options = arguments->options;
+  if (!arguments->history_file.empty() && !options.durability) options.durability = Durability::kSync;
   return true;
 }
 

@@ -21,7 +21,7 @@ struct Statistics {
   uint64_t sync_errors = 0, slow_disks = 0, full_disks = 0, clock_jumps = 0, partitions = 0, client_deaths = 0,
            session_closes = 0;
   // Over several shards, of nodes: prepared; recovered in doubt; asked for a vote; asked about; promised never to.
-  uint64_t prepared = 0, in_doubt = 0, asked = 0, inquired = 0, promises = 0, contradictions = 0;
+  uint64_t prepared = 0, in_doubt = 0, asked = 0, inquired = 0, promises = 0, contradictions = 0, orphaned = 0;
   uint64_t duplicates_answered = 0, compared_recoveries = 0;
   uint64_t simulated_ns = 0, events = 0, trace_hash = 0;
 
@@ -36,6 +36,8 @@ struct Context {
   explicit Context(const Options& chosen) : options(chosen), random(chosen.seed), trace(chosen.trace) {}
 
   const Options options;
+  Durability durability = Durability::kSync;  // of all nodes
+  std::vector<TimeNs> started;                // when each node was started last
   Random random;
   EventQueue queue;
   Trace trace;
@@ -43,6 +45,8 @@ struct Context {
   Statistics statistics;
   std::string violation;  // the first; empty: none
 
+  // What was acknowledged survives everything; else see docs/PROTOCOL.md, section 14.
+  bool is_sync() const { return durability == Durability::kSync; }
   TimeNs now() const { return queue.now(); }
   void fail(const std::string& what) {
     if (!violation.empty()) return;

@@ -75,6 +75,7 @@ class Counters::Use final : public Task {
     if (!value.present || value.bytes.size() != 8) return context_.fail(who + " is gone");
     const auto sum = load<int64_t>(value.bytes.data());
     counter->told = std::max(counter->told, sum);
+    if (!context_.is_sync()) return;
     if (sum < told_before + (kind_ == Kind::kRead ? 0 : 1)) {
       context_.fail(who + " answered " + std::to_string(sum) + " after somebody had been told " +
                     std::to_string(told_before));
@@ -125,9 +126,9 @@ void Counters::check(const FinalState& state) {
       continue;
     }
     const auto value = load<int64_t>(row->second.data());
-    if (value >= counter.acknowledged && value <= counter.acknowledged + counter.unknown && value >= counter.told) {
-      continue;
-    }
+    // Of one shard each: in async mode the last ones may be lost.
+    const int64_t least = context_.is_sync() ? std::max(counter.acknowledged, counter.told) : 0;
+    if (value >= least && value <= counter.acknowledged + counter.unknown) continue;
     context_.fail(who + " ends at " + std::to_string(value) + " with " + std::to_string(counter.acknowledged) +
                   " increments acknowledged, " + std::to_string(counter.unknown) + " unknown, and " +
                   std::to_string(counter.told) + " told");

@@ -73,7 +73,11 @@ constexpr Mutant kMutants[] = {
     {"commits-may-fail", "trap 16", "some prepared writes find no memory when they are carried out",
      [](Switches* s) { s->node.commits_may_fail = true; }, 40},
     {"unknown-is-abort", "trap 17, COMMIT 5", "a client takes UNKNOWN_OUTCOME for an abort",
-     [](Switches* s) { s->client.unknown_is_abort = true; }, 100},
+     [](Switches* s) { s->client.unknown_is_abort = true, s->durability = Durability::kNone; }, 100},
+    {"reborn-says-abort", "COMMIT 18", "mode none: a coordinator that was started again says abort of what it forgot",
+     [](Switches* s) { s->node.reborn_says_abort = true, s->durability = Durability::kNone; }, 200},
+    {"async-votes-early", "COMMIT 18", "mode async: a vote does not wait for its PREPARE record",
+     [](Switches* s) { s->node.votes_early = true, s->durability = Durability::kAsync; }, 200},
     {"believes-refusals", "COMMIT 5", "a client takes BUSY and LOCKED for aborts",
      [](Switches* s) { s->client.believes_refusals = true; }, 400},
     {"rebinds-ids", "COMMIT 7", "a message that names other participants than the id is bound to is taken",
@@ -95,7 +99,6 @@ constexpr Mutant kMutants[] = {
 };
 
 constexpr const char* kPlacement = "front and back apart: issue 4, not in the simulator yet";
-constexpr const char* kNone = "no mutant yet";
 
 constexpr Rule kRules[] = {
     {"trap 1", "a read of what is prepared never answers the old value"},
@@ -132,7 +135,7 @@ constexpr Rule kRules[] = {
     {"COMMIT 15", "checksums are seeded: old records stay invalid"},
     {"COMMIT 16", "unsynced writes reach the disk in any order"},
     {"COMMIT 17", "versions are reserved in PREPARE; buckets have one"},
-    {"COMMIT 18", "what the durability modes promise", kNone},
+    {"COMMIT 18", "what the durability modes promise"},
     {"COMMIT 19", "link epochs", kPlacement},
     {"COMMIT 20", "the front keeps APPENDs until DURABLE", kPlacement},
     {"COMMIT 21", "cached reads only under a lease", kPlacement},
@@ -169,6 +172,7 @@ Options hunt(const Mutant& mutant, Options options) {
   options.harsh = true;
   options.mutant = mutant.name;
   mutant.apply(&options.switches);
+  options.durability = options.switches.durability;
   return options;
 }
 

@@ -18,6 +18,7 @@ constexpr TimeNs kTickLeast = 5 * kMs, kTickMost = 15 * kMs;     // nothing to d
 
 test::RigConfig rig_config(const Context& context, const Routing& routing, uint32_t index) {
   test::RigConfig config;
+  config.durability = context.durability;
   config.map = &routing.map();
   config.place = index;
   config.shards = context.options.shards;
@@ -85,6 +86,7 @@ bool Node::try_start() {
                       ok ? "" : rig_.error.c_str());
   if (ok) {
     ++context_.statistics.restarts;
+    context_.started[index_] = context_.now();
     if (rig_.report().records != 0) ++context_.statistics.recoveries;
     context_.statistics.in_doubt += rig_.undecided();
     context_.statistics.recovered_records += rig_.report().records;
@@ -141,6 +143,7 @@ void Node::take_figures() {
   context_.statistics.asked += counters.asked;
   context_.statistics.inquired += counters.inquired;
   context_.statistics.promises += counters.promises;
+  context_.statistics.orphaned += counters.orphaned;
   context_.statistics.contradictions += counters.contradictions;
   if (counters.contradictions != 0) context_.fail("a node was told a decision that contradicts what it has logged");
 }

@@ -22,6 +22,7 @@ std::string Options::command() const {
   number("clients", clients, usual.clients);
   number("processes", processes_max, usual.processes_max);
   if (harsh) text += " --harsh";
+  if (durability && mutant.empty()) text += std::string(" --mode ") + name(*durability);
   if (!mutant.empty()) text += " --mutant " + mutant;
   return text + " --trace";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tests/support/test_disk.h"
@@ -24,7 +25,12 @@ struct Switches {
   test::RigSwitches node;
   test::TestDisk::Lies disk;
   ClientSwitches client;
+  Durability durability = Durability::kSync;  // in which it is hunted
 };
+
+inline constexpr const char* name(Durability mode) {
+  return mode == Durability::kNone ? "none" : mode == Durability::kAsync ? "async" : "sync";
+}
 
 struct Options {
   uint64_t seed = 1;
@@ -34,6 +40,7 @@ struct Options {
   uint32_t shards = 4;       // of each node
   uint32_t clients = 5;
   uint32_t processes_max = 3;  // transactions that a client may have under way; each client draws 1 to so many
+  std::optional<Durability> durability;  // none: the seed draws it
   bool trace = false;
   bool harsh = false;  // every node dies every few seconds and clients think long: what mutants are hunted with
   std::string mutant;  // by name; empty: none

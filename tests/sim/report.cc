@@ -56,8 +56,8 @@ void print_summary(uint64_t first, uint64_t seeds, uint64_t violations, const St
               s.committed, s.aborted, s.unknown, s.refused);
   std::printf("  over several  %" PRIu64 " sent, %" PRIu64 " times prepared, %" PRIu64
               " in doubt after a restart, %" PRIu64 " votes asked for, %" PRIu64 " inquiries, %" PRIu64
-              " promises, %" PRIu64 " messages between nodes\n",
-              s.over_several, s.prepared, s.in_doubt, s.asked, s.inquired, s.promises, s.between_nodes);
+              " promises, %" PRIu64 " orphans, %" PRIu64 " messages between nodes\n",
+              s.over_several, s.prepared, s.in_doubt, s.asked, s.inquired, s.promises, s.orphaned, s.between_nodes);
   std::printf("  nodes         %" PRIu64 " crashes, %" PRIu64 " starts (%" PRIu64 " recoveries of %" PRIu64
               " records, %" PRIu64 " torn tails, %" PRIu64 " failed starts), %" PRIu64 " compared twice\n",
               s.crashes, s.restarts, s.recoveries, s.recovered_records, s.torn_tails, s.failed_starts,

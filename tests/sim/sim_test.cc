@@ -96,6 +96,7 @@ TEST(Sim, EveryRuleHasAMutantOrAReason) {
 // Every process has one operation under way at a time, and every invocation one end.
 TEST(Sim, HistoriesAreWhole) {
   Options options = short_run(3);
+  options.durability = Durability::kSync;
   options.clients = 8;
   options.minutes = 0.3;
   World world(options);

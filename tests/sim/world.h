@@ -34,6 +34,7 @@ class World {
   void begin_quiet();
   void begin_closing();
   bool clients_idle() const;
+  bool nodes_quiet() const;
   void check();
   void give_up();
 

@@ -14,14 +14,15 @@ void Machine::on_inquire(const wire::CommitMessage& m, TimeNs now) {
 
 void Machine::inquire_coordinator(const wire::CommitMessage& m, TimeNs now) {
   Transaction* const t = table_.find(m.id, m.shard);
+  const Past past = node_->past(m.id, m.shard);
+  const bool has_outcome = past == Past::kCommitted || past == Past::kAborted;
+  if (config_.forgets && !has_outcome && (t == nullptr || t->state == State::kUnknown)) {
+    // An earlier life may have told a commit. Nothing is promised either: if the PREPARE is still to come, we ask for
+    // all votes then.
+    reply(m, wire::Type::kDecision, Result::kUnknownOutcome, wire::Vote::kYes);
+    return;
+  }
   if (t == nullptr) {
-    const Past past = node_->past(m.id, m.shard);
-    if (config_.forgets && past != Past::kCommitted && past != Past::kAborted) {
-      // An earlier life may have told a commit. Nothing is promised either: if the PREPARE is still to come, that one
-      // asks for all votes.
-      reply(m, wire::Type::kDecision, Result::kUnknownOutcome, wire::Vote::kYes);
-      return;
-    }
     switch (past) {
       case Past::kNothing: promise(nullptr, m, now); return;
       case Past::kCommitted: reply(m, wire::Type::kDecision, Result::kCommitted, wire::Vote::kYes); return;

@@ -149,13 +149,19 @@ void NodeRig::forge(const wire::CommitMessage& m) {
 // A message between participants that leaves one of this node's workers. False: it is lost.
 bool NodeRig::break_message(std::vector<std::byte>* message) {
   const RigSwitches& switches = config_.switches;
-  if (!switches.never_asks && !switches.ends_early) return true;
+  if (!switches.never_asks && !switches.ends_early && !switches.reborn_says_abort) return true;
   wire::CommitMessage m;
   if (wire::parse_commit_message(message->data(), static_cast<uint32_t>(message->size()), &m) !=
       wire::ParseError::kNone) {
     return true;
   }
   if (switches.never_asks && m.type == wire::Type::kAsk) return false;
+  if (switches.reborn_says_abort && m.type == wire::Type::kDecision && m.result == Result::kUnknownOutcome) {
+    m.result = Result::kConflict;
+    std::vector<std::byte> abort(limits::kMessageBytesMax);
+    abort.resize(wire::build_commit_message(m, abort));
+    *message = std::move(abort);
+  }
   if (switches.ends_early && m.type == wire::Type::kDecision && m.sender == 0) {
     wire::CommitMessage forged = m;
     forged.type = wire::Type::kAcknowledge;
