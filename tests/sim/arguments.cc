@@ -82,7 +82,7 @@ const char* usage() {
   --seeds N        how many seeds, one after the other; uses all cores (1)
   --minutes M      simulated minutes of load and faults of each seed (0.5)
   --trace          prints everything that happens; one seed
-  --history FILE   mode sync; the list-append history as EDN for Jepsen's Elle; of the one seed, or of the first that fails
+  --history FILE   the list-append history as EDN for Jepsen's Elle (mode sync); of the one seed, or the first to fail
   --mutants        breaks one rule after the other and tells how many seeds it takes to notice; --seeds: at most
   --quick          --mutants without those that take hundreds of seeds
   --mutant NAME    with one rule broken
