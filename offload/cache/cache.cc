@@ -20,7 +20,7 @@ bool Cache::init(MutableBytes memory, const CacheOptions& options) {
   log_ = memory.data() + bucket_count_ * sizeof(Bucket);
   end_ = static_cast<uint32_t>((memory.size() - bucket_count_ * sizeof(Bucket)) / kUnitBytes);
   head_ = tail_ = kFirst;
-  wrap_ = occupied_ = aside_ = in_vain_ = 0;
+  wrap_ = occupied_ = aside_ = in_vain_ = written_ = 0;
   last_taken_ = 0;
   entries_ = 0;
   asked_units_ = std::min(options.entry_bytes / kUnitBytes, kEntryUnitsMax);
@@ -92,8 +92,10 @@ uint32_t Cache::sweep(Lsn taken) {
   if (taken != last_taken_) in_vain_ = 0;
   last_taken_ = taken;
   uint32_t looked_at = 0;
+  const uint32_t most = std::min(kSweepStep + kSweepPerWrite * written_, kSweepStepMax);
+  written_ = 0;
   // Twice round: once to take the marks away. Then all is pinned, and there is nothing to do until that changes.
-  while (looked_at < kSweepStep && available() < wanted() && in_vain_ <= 2 * uint64_t{occupied_} && sweep_one(taken)) {
+  while (looked_at < most && available() < wanted() && in_vain_ <= 2 * uint64_t{occupied_} && sweep_one(taken)) {
     ++looked_at;
   }
   return looked_at;
@@ -163,6 +165,7 @@ CacheEntry* Cache::write(const CacheKey& key, uint32_t value_length, uint32_t un
   entry->key_length = key.length;
   entry->value_length = static_cast<uint16_t>(value_length);
   entry->epoch = epoch_;
+  ++written_;
   copy(entry->key(), key.key, key.length);
   ++entries_;
   return entry;

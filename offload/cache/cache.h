@@ -89,7 +89,9 @@ class Cache {
       (sizeof(CacheEntry) + limits::kKeyBytesMax + limits::kValueBytesMax + kUnitBytes - 1) / kUnitBytes;
   static constexpr uint64_t kMinimumBytes = 256u << 10;  // a transaction of the largest size fits several times
   static constexpr uint64_t kMaximumBytes = uint64_t{kUnitBytes} << 32;
-  static constexpr uint32_t kSweepStep = 64;  // entries looked at in one sweep
+  // Entries looked at in one sweep: so many, and for each that was written since the last one so many more (one that
+  // makes its place free, and one that has a second chance), but never more than the last.
+  static constexpr uint32_t kSweepStep = 64, kSweepPerWrite = 2, kSweepStepMax = 4096;
 
   // `memory`: 64-aligned, outlives this. False: too little or too much of it, or not aligned.
   bool init(MutableBytes memory, const CacheOptions& options);
@@ -177,8 +179,12 @@ class Cache {
   int64_t available() const {
     return static_cast<int64_t>(end_ - kFirst) - occupied_ - aside_ - static_cast<int64_t>(kSpareUnits);
   }
-  // What sweep() keeps free: an eighth, at most enough for a burst of large writes.
-  int64_t wanted() const { return std::min<int64_t>((end_ - kFirst) / 8, int64_t{64} * kEntryUnitsMax); }
+  // What sweep() keeps free: an eighth, at most what a burst of full messages may write.
+  int64_t wanted() const {
+    constexpr int64_t kMessageUnits =
+        (limits::kMessageBytesMax + limits::kOperationsMax * sizeof(CacheEntry)) / kUnitBytes;
+    return std::min<int64_t>((end_ - kFirst) / 8, limits::kBurstMax * kMessageUnits);
+  }
 
   CacheEntry* allocate(uint32_t units);
   CacheEntry* write(const CacheKey& key, uint32_t value_length, uint32_t units);
@@ -204,6 +210,7 @@ class Cache {
   Lsn last_taken_ = 0;
   uint64_t entries_ = 0;
   uint32_t asked_units_ = 0;
+  uint32_t written_ = 0;  // entries, since the last sweep
   uint16_t epoch_ = 0;
   bool is_on_ = true;
   CacheCounters counters_;

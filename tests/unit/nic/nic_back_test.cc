@@ -240,5 +240,88 @@ TEST_F(Nic, APreparedWriteKeepsItsRoom) {
   EXPECT_EQ(run(0, get(key(0))).values.at(0).bytes, value);
 }
 
+// A front that comes after another holds what that one had prepared; the keys are not here. Its coordinator is asked,
+// or the operator decides, as here.
+class NicRestored : public Nic {
+ protected:
+  static constexpr TransactionId kId{NicRig::kSession, 9};
+  void restore() {
+    start(Durability::kNone);
+    const std::string changed = key(0), inserted = key(1);
+    const std::array<std::string, 2> values{std::string(600, 'A'), "B"};
+    std::vector<offload::Write> writes;
+    for (const auto& [k, value] : {std::pair(changed, values[0]), std::pair(inserted, values[1])}) {
+      texts_.push_back(k), texts_.push_back(value);
+    }
+    locks_.clear();
+    for (size_t i = 0; i < texts_.size(); i += 2) {
+      const Bytes k = NicRig::raw(texts_[i]), value = NicRig::raw(texts_[i + 1]);
+      const uint64_t hash = table_hash(hash_key(k.data(), static_cast<uint32_t>(k.size())), 1);
+      writes.push_back({k.data(), value.data(), hash, nullptr, 1, static_cast<uint16_t>(value.size()),
+                        static_cast<uint8_t>(k.size()), false});
+      locks_.push_back({hash, true});
+    }
+    auto& node = rig_->nodes[0];
+    redo_.resize(limits::kPreparedBytesMax);
+    redo_.resize(node.back->encode_redo(writes, redo_));
+    ASSERT_TRUE(node.back->set_aside(0, Bytes(redo_)));
+    // As if this host's earlier front had appended it.
+    link().host.prepared.insert({kId.session, kId.sequence, 0});
+    commit::Restored restored;
+    restored.state = commit::State::kPrepared;
+    restored.prepared.id = kId;
+    restored.prepared.shard = 0;
+    restored.prepared.participants = {2, rig_->map.epoch, {1, 0}};
+    restored.prepared.locks = locks_;
+    restored.prepared.redo = redo_;
+    restored.prepared.version = first_version(2) + 77;
+    ASSERT_TRUE(node.front->machine().restore(restored, rig_->now));
+    rig_->loses = [] { return true; };  // the coordinator stays away
+  }
+  void decide(bool commit) {
+    ASSERT_EQ(rig_->nodes[0].front->machine().force(kId, 0, commit, rig_->now), commit::Forced::kDone);
+    rig_->run();
+  }
+  std::vector<std::string> texts_;
+  std::vector<commit::Lock> locks_;
+  std::vector<std::byte> redo_;
+};
+
+TEST_F(NicRestored, IsLockedAndCommitsOverKeysThatAreNotHere) {
+  restore();
+  EXPECT_EQ(run(0, get(key(0))).result(), Result::kLocked);
+  EXPECT_EQ(run(0, insert(key(1), "x")).result(), Result::kLocked);
+  decide(true);
+  const NicAnswer changed = run(0, get(key(0))), inserted = run(0, get(key(1)));
+  EXPECT_EQ(changed.values.at(0).bytes, std::string(600, 'A'));
+  EXPECT_EQ(changed.values[0].version, first_version(2) + 77);
+  EXPECT_EQ(inserted.values.at(0).bytes, "B");
+  EXPECT_EQ((link().host.rows[{1, key(0)}].value), std::string(600, 'A'));
+  EXPECT_EQ(run(0, insert(key(1), "x")).result(), Result::kExists);
+}
+
+TEST_F(NicRestored, AnAbortLeavesWhatTheHostHas) {
+  restore();
+  decide(false);
+  EXPECT_EQ(run(0, get(key(0))).values.at(0).bytes, "old");
+  EXPECT_FALSE(run(0, get(key(1))).values.at(0).present);
+  EXPECT_EQ(run(0, insert(key(1), "x")).result(), Result::kCommitted);
+}
+
+// An answer that the host gave before it had the commit's record.
+TEST_F(NicRestored, AnOldAnswerDoesNotUndoACommit) {
+  restore();
+  const Sequence s = rig_->execute(0, get(key(0)));
+  rig_->turn();
+  ASSERT_EQ(link().asked(), 1u);
+  link().look();
+  ASSERT_EQ(rig_->nodes[0].front->machine().force(kId, 0, true, rig_->now), commit::Forced::kDone);
+  link().answer();
+  link().take();
+  rig_->run();
+  EXPECT_EQ(counters().stale, 1u);
+  EXPECT_EQ(answer(s).values.at(0).bytes, std::string(600, 'A'));
+}
+
 }  // namespace
 }  // namespace txnic::test
