@@ -6,6 +6,7 @@ from .figures import FIGURES, stage_shares
 from .svg import Series
 from .table import plain, verdict_text
 
+STAGES = ("parse", "process", "poll", "transmit", "receive", "idle")  # dataplane/counters.h
 CAUSES_SHOWN = ("COMMITTED", "CONFLICT", "LOCKED", "CHECK_FAILED", "BELOW_FLOOR", "NOT_FOUND", "EXISTS", "BUSY")
 
 
@@ -150,19 +151,20 @@ def stages(result, workload):
     cell = highest(result, workload)
     if cell is None:
         return None
-    shares = {arm.key: [stage_shares(row) for row in cell.of(arm.key)] for arm in result.experiment.arms}
-    names = sorted({name for rows in shares.values() for row in rows for name in row})
+    shares = {arm.key: stage_shares(cell.of(arm.key)) for arm in result.experiment.arms}
+    names = [name for name in STAGES if any(arm.get(name, (0, 0))[0] > 0 for arm in shares.values())]
     if not names:
         return Chart(f"{workload}: where time goes, by stage", svg.nothing("where time goes"),
-                     "The node of this build counts no stages, so nothing is shown and nothing is guessed.")
-    groups = []
-    for arm in result.experiment.arms:
-        busy = cell.value(FIGURES["host_busy_ns"], arm.key) or 0
-        rows = shares[arm.key]
-        groups.append((arm.key, [busy * sum(row.get(name, 0) for row in rows) / len(rows) for name in names]))
+                     "The node of this build tells no stages, so nothing is shown and nothing is guessed.")
+    groups = [(key, [100 * arm.get(name, (0, 0))[0] for name in names]) for key, arm in shares.items()]
+    texts = "; ".join(f"{key} " + ", ".join(f"{name} {100 * arm[name][0]:.1f} ± {100 * arm[name][1]:.1f} %"
+                                            for name in names if name in arm) for key, arm in shares.items())
     return Chart(f"{workload}: where time goes, by stage",
-                 svg.bars("where time goes", "ns a committed transaction", groups, names),
-                 f"Busy time a committed transaction at {cell.offered:,.0f}/s offered, by stage of the worker's loop.")
+                 svg.bars("where time goes", "percent of the workers' time", groups, names),
+                 f"Share of the workers' time at {cell.offered:,.0f}/s offered, by stage of their loop, sampled 100 "
+                 f"times a second, with standard errors: {texts}. Validation, locks, execution and appending to the "
+                 "log are “process”; completed log writes and held answers are “poll”; polls that find nothing pass "
+                 "through receive, poll and transmit, too.")
 
 
 def warm_up(result, workload):

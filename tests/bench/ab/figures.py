@@ -2,6 +2,8 @@
 """Every figure of a trial: its unit, what it says, and how it follows from what the processes told (a row of trial.py).
 
 A figure that the processes do not give is None and is left out: nothing is estimated."""
+import math
+
 from .histogram import Histogram
 
 
@@ -111,8 +113,12 @@ ALL = [
 FIGURES = {figure.name: figure for figure in ALL}
 
 
-def stage_shares(row):
-    """stage -> share of the busy time; {} where the node does not count stages."""
-    stages = row["node"].get("stages") or {}
-    total = sum(stages.values())
-    return {name: value / total for name, value in stages.items()} if total else {}
+def stage_shares(rows):
+    """stage -> (share of the workers' time, its standard error), from samples of all trials; {} without samples."""
+    sums = {}
+    for row in rows:
+        for name, value in (row["node"].get("stages") or {}).items():
+            sums[name] = sums.get(name, 0) + value
+    total = sum(sums.values())
+    return {name: (value / total, math.sqrt(value / total * (1 - value / total) / total))
+            for name, value in sums.items()} if total else {}

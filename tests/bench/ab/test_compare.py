@@ -61,10 +61,10 @@ class Rejection(unittest.TestCase):
                 "client": {"lag_percent": lag}}
 
     def test_limits(self):
-        self.assertEqual(rejection.reasons(self.row(steal=1.0, node=100, generator=100), self.LIMITS), [])
+        self.assertEqual(rejection.reasons(self.row(steal=1.0, node=300, generator=300), self.LIMITS), [])
         self.assertEqual(len(rejection.reasons(self.row(steal=1.01), self.LIMITS)), 1)
-        self.assertIn("generator", rejection.reasons(self.row(generator=101), self.LIMITS)[0])
-        self.assertEqual(len(rejection.reasons(self.row(steal=5, node=101, generator=101), self.LIMITS)), 3)
+        self.assertIn("generator", rejection.reasons(self.row(generator=301), self.LIMITS)[0])
+        self.assertEqual(len(rejection.reasons(self.row(steal=5, node=301, generator=301), self.LIMITS)), 3)
 
     def test_lag_is_no_setting(self):
         self.assertEqual(rejection.invalid(self.row(lag=1.0)), "")

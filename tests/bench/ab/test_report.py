@@ -139,12 +139,12 @@ class Whole(unittest.TestCase):
     def test_stages(self):
         plan = made_up.experiment(SCHEMA)
         rows = made_up.rows(plan, {})
-        self.assertIn("counts no stages", report(rows=rows))
+        self.assertIn("tells no stages", report(rows=rows))
         for row in rows:
             row["node"]["stages"] = {"parse": 30, "process": 70}
         text = report(rows=rows)
-        self.assertNotIn("counts no stages", text)
-        self.assertIn("by stage of the worker", text)
+        self.assertNotIn("tells no stages", text)
+        self.assertIn("A parse 30.0 ± 1.3 %, process 70.0 ± 1.3 %", text)
 
     def test_sweep_and_break_even(self):
         plan = made_up.experiment(SCHEMA, more_b="sweep: 1",

@@ -116,9 +116,10 @@ def node_figures(snapshots):
     packets = [sum(port["rx_packets"] + port["tx_packets"] for port in snapshot["dataplane"]["ports"])
                for snapshot in (first, last)]
     out["packets"] = packets[1] - packets[0]
-    stages = counter(last, "dataplane", "stages")
+    stages = counter(last, "dataplane", "stage_samples")
     if stages:
-        out["stages"] = {name: value - first["dataplane"]["stages"].get(name, 0) for name, value in stages.items()}
+        before = first["dataplane"]["stage_samples"]
+        out["stages"] = {name: value - before.get(name, 0) for name, value in stages.items()}
     return out
 
 
