@@ -112,6 +112,7 @@ struct LinkCounters {
 
 // What a worker is doing: written with plain stores all the time, read by the watchdog.
 enum class Stage : uint8_t { kNotStarted, kReceive, kParse, kProcess, kPoll, kTransmit, kIdle, kStopped };
+inline constexpr uint32_t kStages = 8;
 const char* stage_name(Stage stage);
 
 struct alignas(64) Progress {

@@ -178,6 +178,7 @@ uint32_t Dataplane::next_hops() const { return hops_->count(); }
 uint32_t Dataplane::next_hops_known() const { return hops_->known(); }
 bool Dataplane::all_links_up() const { return peers_->all_up(); }
 uint64_t Dataplane::stalls() const { return watchdog_->stalls(); }
+std::array<uint64_t, kStages> Dataplane::stage_samples() const { return watchdog_->samples(); }
 
 bool Dataplane::start(std::string* error) {
   if (!peers_->start(clock_.now(), &notes_, error)) return false;

@@ -13,6 +13,7 @@
 // Everything here is for the main thread, except what workers touch by themselves.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -69,6 +70,7 @@ class Dataplane {
   std::vector<std::string> housekeep();
   bool all_links_up() const;
   uint64_t stalls() const;
+  std::array<uint64_t, kStages> stage_samples() const;  // of all workers, one each housekeep()
 
   // False: a worker did not come out of its loop; *error names it and its stage. Leave with _exit() then.
   bool stop(std::string* error);

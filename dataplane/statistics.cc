@@ -106,6 +106,16 @@ std::string outbox_json(const OutboxTotals& outbox) {
   return out;
 }
 
+std::string stages_json(const std::array<uint64_t, kStages>& samples) {
+  std::string out = "{";
+  for (const Stage stage : {Stage::kReceive, Stage::kParse, Stage::kProcess, Stage::kPoll, Stage::kTransmit,
+                            Stage::kIdle}) {
+    append(&out, "%s\"%s\":%" PRIu64, out.size() == 1 ? "" : ",", stage_name(stage),
+           samples[static_cast<size_t>(stage)]);
+  }
+  return out + "}";
+}
+
 uint64_t rate(uint64_t now, uint64_t before, uint64_t nanoseconds) {
   if (nanoseconds == 0 || now < before) return 0;
   return static_cast<uint64_t>(static_cast<double>(now - before) * 1e9 / static_cast<double>(nanoseconds));
@@ -124,6 +134,7 @@ Totals read_totals(Dataplane& plane) {
   totals.time_ns = plane.clock().now();
   totals.tsc_hz = rte_get_tsc_hz();
   totals.stalls = plane.stalls();
+  totals.stage_samples = plane.stage_samples();
   totals.outbox.next_hops = plane.next_hops();
   totals.outbox.next_hops_known = plane.next_hops_known();
   for (const Port& port : plane.ports()) {
@@ -248,6 +259,7 @@ std::string counters_table(const Totals& totals) {
 std::string to_json(const Totals& totals) {
   std::string out;
   append(&out, "{\"time_ns\":%" PRIu64 ",\"tsc_hz\":%" PRIu64 ",", totals.time_ns, totals.tsc_hz);
+  out += "\"stage_samples\":" + stages_json(totals.stage_samples) + ",";
   append(&out, "\"received\":%" PRIu64 ",\"ended_total\":%" PRIu64 ",\"ended\":{", totals.received,
          totals.ended_total);
   const char* comma = "";

@@ -62,6 +62,7 @@ struct Totals {
   uint64_t longest_step_ns = 0;
   std::array<uint64_t, kStepBuckets> step_buckets{};
   uint64_t stalls = 0;
+  std::array<uint64_t, kStages> stage_samples{};  // where the housekeeping found the workers (watchdog.h)
   std::vector<PortTotals> ports;
   std::vector<QueueTotals> queues;
   std::vector<steering::RuleState> steering;

@@ -11,6 +11,7 @@ void Watchdog::tick(TimeNs now, std::vector<std::string>* notes) {
     const Stage stage = workers_[w]->stage.load(std::memory_order_relaxed);
     const TimeNs last = workers_[w]->last_poll_ns.load(std::memory_order_relaxed);
     const bool runs = stage != Stage::kNotStarted && stage != Stage::kStopped;
+    if (runs) ++samples_[static_cast<size_t>(stage)];
     const bool silent = runs && now > last && now - last > kLimitNs;
     if (silent == (silent_[w] != 0)) continue;
     silent_[w] = silent ? 1 : 0;

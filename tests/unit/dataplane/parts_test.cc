@@ -69,6 +69,10 @@ TEST(Watchdog, ReportsSilenceOnceWithItsStage) {
   worker.enter(Stage::kStopped);
   watchdog.tick(200 * kSecond, &notes);
   EXPECT_EQ(notes.size(), 2u);
+  EXPECT_EQ(watchdog.samples()[static_cast<size_t>(Stage::kProcess)], 4u);
+  uint64_t all = 0;
+  for (const uint64_t count : watchdog.samples()) all += count;
+  EXPECT_EQ(all, 4u) << "a worker that does not run is in no stage";
 }
 
 TEST(PollGate, ClosedMeansNobodyIsInside) {
@@ -200,6 +204,7 @@ TEST(Options, Idle) {
 TEST(Statistics, TextIsShapedLikeTestpmd) {
   Totals totals;
   totals.received = totals.ended_total = 12;
+  totals.stage_samples[static_cast<size_t>(Stage::kProcess)] = 7;
   totals.ended[reason::kReplied] = 12;
   totals.ports.push_back(
       {.port = 0, .name = "p0", .rx_packets = 12, .rx_missed = 1, .tx_packets = 11, .tx_dropped = 1});
@@ -217,6 +222,7 @@ TEST(Statistics, TextIsShapedLikeTestpmd) {
   EXPECT_NE(counters_table(totals).find("replied                  12"), std::string::npos);
   const std::string json = to_json(totals);
   EXPECT_NE(json.find("\"replied\":12"), std::string::npos);
+  EXPECT_NE(json.find("\"stage_samples\":{\"receive\":0,\"parse\":0,\"process\":7,"), std::string::npos) << json;
   EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));
   EXPECT_EQ(json.find('\n'), std::string::npos);
 }
