@@ -85,13 +85,12 @@ def rate_difference(cell, arm, other):
 
 
 def compare_equal(experiment, cells, arm, other):
-    """A/A: equivalence of the figures that the experiment names, corrected for all of them in all cells."""
+    """A/A: equivalence of the figures that the experiment names, corrected for all of them in all cells. One that was
+    not measured somewhere is not shown to be equivalent."""
     limits = experiment.limits
     out = Comparison(arm, other)
     family = {(cell.key, name): cell.compared(FIGURES[name], arm, other) for cell in cells
               for name in experiment.figures}
-    # A figure that is zero or missing on both sides (log bytes without a log) has nothing to compare.
-    family = {key: paired for key, paired in family.items() if paired.count or key[1] in ("committed", "p50")}
     out.verdicts = equivalence.equivalence(family, limits.equivalence_percent / 100, limits.half_width_percent / 100,
                                            limits.alpha)
     out.holds = bool(out.verdicts) and all(verdict.holds for verdict in out.verdicts.values())

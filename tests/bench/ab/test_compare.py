@@ -144,6 +144,15 @@ class Verdicts(unittest.TestCase):
         self.assertIn("claim nothing", format_table(got))
         self.assertFalse(result({}, spread=0.2).aa.holds, "noise is no equivalence")
 
+    def test_a_figure_that_is_not_there_is_not_equivalent(self):
+        def silent(row):
+            if row["point"] == 1:
+                del row["node"]["busy_ns"]
+        got = result({}, change=silent)
+        self.assertFalse(got.aa.holds)
+        self.assertEqual([name for (_, name), verdict in got.aa.verdicts.items() if not verdict.holds],
+                         ["host_busy_ns"])
+
     def test_a_difference_is_found(self):
         verdict = result({"B": 1.5}).ab["B"].verdicts[("smallbank", 0), "host_busy_ns"]
         self.assertTrue(verdict.holds)
