@@ -2,6 +2,8 @@
 """The table on standard output: values of each arm, and what was found."""
 from .figures import ALL
 
+TITLE_COLUMNS, VERDICT_COLUMNS = 48, 28
+
 
 def plain(value):
     """A number for people."""
@@ -24,20 +26,20 @@ def cell_lines(result, cell):
     arms = [arm.key for arm in result.experiment.arms]
     yield f"\n{cell.workload}, {cell.offered:,.0f}/s offered; trials that count: " + ", ".join(
         f"{arm} {len(cell.of(arm))}" for arm in arms)
-    head = f"  {'figure':38}" + "".join(f"{arm:>14}" for arm in arms)
+    head = f"  {'figure':{TITLE_COLUMNS}}" + "".join(f"{arm:>14}" for arm in arms)
     for other in result.ab:
-        head += f"  {other + '/A [interval]':24}"
-    yield head
+        head += f"  {other + '/A [interval]':{VERDICT_COLUMNS}}"
+    yield head.rstrip()
     for figure in ALL:
         values = [cell.value(figure, arm) for arm in arms]
         if all(value is None for value in values):
             continue
         title = f"{figure.title} ({figure.unit})" if figure.unit else figure.title
-        line = f"  {title:38}" + "".join(f"{plain(value):>14}" for value in values)
+        line = f"  {title:{TITLE_COLUMNS}}" + "".join(f"{plain(value):>14}" for value in values)
         for comparison in result.ab.values():
             verdict = comparison.verdicts.get((cell.key, figure.name))
             mark = " *" if verdict is not None and verdict.holds else ""
-            line += f"  {verdict_text(verdict) + mark:24}"
+            line += f"  {verdict_text(verdict) + mark:{VERDICT_COLUMNS}}"
         yield line.rstrip()
 
 
