@@ -37,9 +37,14 @@ def rule_2(result):
     rows = measured(result)
     late = [row for row in rows if row["invalid"]]
     worst = max((row["client"].get("lag_percent", 0) for row in rows), default=0)
-    return good(not late), (f"Poisson arrivals, latency from the intended send. Largest lag {percent(worst)}; "
-                            f"{len(late)} of {len(rows)} trials lagged by more than {LAG_PERCENT_MAX} % and are "
-                            f"invalid: they are listed and in no figure.")
+    arms = [arm.key for arm in result.experiment.arms]
+    empty = [result.cell_name(cell.key) for cell in result.cells
+             if cell.invalid and not all(cell.of(arm) for arm in arms)]
+    text = (f"Poisson arrivals, latency from the intended send. Largest lag {percent(worst)}; {len(late)} of "
+            f"{len(rows)} trials lagged by more than {LAG_PERCENT_MAX} % and are invalid: they are listed and in no figure.")
+    if empty:
+        text += f" So nothing can be said of {', '.join(empty)}."
+    return good(rows and not empty), text
 
 
 def rule_3(result):

@@ -217,8 +217,15 @@ class Rules(unittest.TestCase):
         def late(row):
             if row["number"] == 3:
                 row["invalid"] = "the generator lagged"
+
+        def all_late(row):
+            if row["arm"] == "B" and row["point"] == 1:
+                row["invalid"] = "the generator lagged"
         status = self.status(result({"A'": 1.1}, change=late))
-        self.assertEqual((status[1], status[2]), (BROKEN, BROKEN))
+        self.assertEqual((status[1], status[2]), (BROKEN, HELD), "a late trial is shown as such")
+        got = result({}, change=all_late)
+        self.assertEqual(self.status(got)[2], BROKEN)
+        self.assertIn("smallbank at 2,000/s", all_rules(got)[1][3])
 
 
 if __name__ == "__main__":
