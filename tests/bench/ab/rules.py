@@ -41,7 +41,8 @@ def rule_2(result):
     empty = [result.cell_name(cell.key) for cell in result.cells
              if cell.invalid and not all(cell.of(arm) for arm in arms)]
     text = (f"Poisson arrivals, latency from the intended send. Largest lag {percent(worst)}; {len(late)} of "
-            f"{len(rows)} trials lagged by more than {LAG_PERCENT_MAX} % and are invalid: they are listed and in no figure.")
+            f"{len(rows)} trials lagged by more than {LAG_PERCENT_MAX} % and are invalid: they are listed "
+            "and in no figure.")
     if empty:
         text += f" So nothing can be said of {', '.join(empty)}."
     return good(rows and not empty), text
