@@ -137,6 +137,8 @@ struct alignas(64) WorkerCounters {
   Counter busy_ns, idle_ns;
   Counter emulated_ns;  // of busy_ns: waited for because a hardware profile says so
   Counter busy_steps, idle_steps;
+  // Placement NIC with the back in the same worker: of busy_ns and idle_ns, the turns of the back.
+  Counter back_busy_ns, back_idle_ns, back_busy_turns;
   Counter longest_step_ns;
   std::array<Counter, kStepBuckets> step_buckets;
 

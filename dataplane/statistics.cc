@@ -57,6 +57,9 @@ void add_worker(const WorkerCounters& from, Totals* totals) {
   totals->held_now += held > given_back ? held - given_back : 0;
   totals->checksums_unfinished += from.checksums_unfinished.read();
   totals->busy_ns += from.busy_ns.read();
+  totals->back_busy_ns += from.back_busy_ns.read();
+  totals->back_idle_ns += from.back_idle_ns.read();
+  totals->back_busy_turns += from.back_busy_turns.read();
   totals->idle_ns += from.idle_ns.read();
   totals->emulated_ns += from.emulated_ns.read();
   totals->busy_steps += from.busy_steps.read();
@@ -279,10 +282,12 @@ std::string to_json(const Totals& totals) {
          totals.link.rx_frames, totals.link.rx_bytes, totals.link.tx_frames, totals.link.tx_bytes,
          totals.link.no_packet);
   append(&out,
+         ",\"back_busy_ns\":%" PRIu64 ",\"back_idle_ns\":%" PRIu64 ",\"back_busy_turns\":%" PRIu64
          ",\"busy_ns\":%" PRIu64 ",\"emulated_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
          ",\"busy_steps\":%" PRIu64 ",\"idle_steps\":%" PRIu64
          ",\"longest_step_ns\":%" PRIu64 ",\"step_p99_99_ns\":%" PRIu64 ",\"stalls\":%" PRIu64 ",\"ports\":[",
-         totals.busy_ns, totals.emulated_ns, totals.idle_ns, totals.busy_steps, totals.idle_steps,
+         totals.back_busy_ns, totals.back_idle_ns, totals.back_busy_turns, totals.busy_ns, totals.emulated_ns,
+         totals.idle_ns, totals.busy_steps, totals.idle_steps,
          totals.longest_step_ns,
          step_quantile_ns(totals, 0.9999), totals.stalls);
   comma = "";

@@ -58,6 +58,7 @@ struct Totals {
   LinkTotals link;
   uint64_t held_now = 0;
   uint64_t checksums_unfinished = 0;
+  uint64_t back_busy_ns = 0, back_idle_ns = 0, back_busy_turns = 0;  // a back in the same worker as the front
   uint64_t busy_ns = 0, emulated_ns = 0, idle_ns = 0, busy_steps = 0, idle_steps = 0;
   uint64_t longest_step_ns = 0;
   std::array<uint64_t, kStepBuckets> step_buckets{};

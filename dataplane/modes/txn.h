@@ -45,6 +45,9 @@ class TxnMode final : public Mode {
   TxnMode(offload::Front<B>* front, B* back, const TxnReasons& reasons, WorkerCounters* counters)
       : front_(front), back_(back), reasons_(reasons), counters_(counters) {}
 
+  // For a front that comes and goes; null: nothing but this and the constructor may be called.
+  void set_front(offload::Front<B>* front) { front_ = front; }
+
   const char* name() const override { return "txn"; }
 
   void process(std::span<Packet> burst, TimeNs now) override {
@@ -104,7 +107,7 @@ class TxnMode final : public Mode {
     return Verdict::kDrop;
   }
 
-  offload::Front<B>* const front_;
+  offload::Front<B>* front_;
   B* const back_;
   const TxnReasons reasons_;
   WorkerCounters* const counters_;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/apps/engine.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cmath>
 
+#include "host/apps/link_identity.h"
 #include "host/apps/options.h"
+#include "host/apps/random.h"
 #include "host/log/all_cpus.h"
 #include "host/log/disk.h"
 #include "host/log/tbb_parallel_for.h"
@@ -14,29 +15,12 @@
 namespace txnic::apps {
 namespace {
 
-uint64_t random_word() {
-  uint64_t word = 0;
-  // Reads of up to 256 bytes are never short and never fail once the pool is ready.
-  while (getrandom(&word, sizeof word, 0) != sizeof word) {
-  }
-  return word;
-}
-
-// COMMIT 14: with mode `none` the incarnation is random. Its low half goes into versions, and all ones would be
-// the stamp of recovered sessions.
-uint32_t random_incarnation() {
-  for (;;) {
-    const auto incarnation = static_cast<uint32_t>(random_word());
-    if ((incarnation & 0xffff) != 0 && incarnation != 0xffffffff) return incarnation;
-  }
-}
-
 std::string mib(uint64_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
 
-Engine::Engine(const control::NodeConfig& config, uint32_t workers)
-    : config_(config), map_(control::shard_map(config, workers)), workers_(workers) {
+Engine::Engine(const control::NodeConfig& config, uint32_t workers, Fronts fronts)
+    : config_(config), fronts_(fronts), map_(control::shard_map(config, workers)), workers_(workers) {
   for (const control::TableConfig& table : config_.tables)
     tables_.push_back({table.id, shard_capacity(table.capacity)});
   for (uint32_t shard = 0; shard < config_.shards; ++shard) {
@@ -77,9 +61,9 @@ SessionLimits Engine::session_limits(uint32_t worker) const {
 
 uint64_t Engine::region_bytes() const {
   uint64_t bytes = bytes_per_shard() * config_.shards;
+  if (!has_fronts()) return bytes + worker_count() * back::LinkServer::memory_bytes();
   for (uint32_t w = 0; w < worker_count(); ++w) bytes += SessionTable::memory_bytes(session_limits(w));
-  bytes += worker_count() * Front::commit_memory_bytes({});
-  return bytes;
+  return bytes + worker_count() * Front::commit_memory_bytes({});
 }
 
 StartError Engine::allocate() {
@@ -104,6 +88,12 @@ StartError Engine::allocate() {
   for (uint32_t w = 0; w < worker_count(); ++w) {
     const SessionLimits limits = session_limits(w);
     Worker& worker = workers_[w];
+    if (!has_fronts()) {
+      worker.mirror = std::make_unique<back::Mirror>(back::MirrorConfig{w, worker_count(), limits});
+      worker.link_memory = dataplane::Region::allocate(back::LinkServer::memory_bytes(), -1, &error);
+      if (worker.link_memory.data() == nullptr) return {"host link: " + error, kExitPreflight};
+      continue;
+    }
     worker.session_memory = dataplane::Region::allocate(SessionTable::memory_bytes(limits), -1, &error);
     if (worker.session_memory.data() == nullptr) return {"session windows: " + error, kExitPreflight};
     worker.sessions.init(limits, worker.session_memory.bytes());
@@ -111,7 +101,7 @@ StartError Engine::allocate() {
   return {};
 }
 
-StartError Engine::open_disk(const std::function<void(const std::string&)>& say) {
+StartError Engine::open_disk(const Say& say) {
   std::string error;
   if (!log::open_disk(config_.log.directory, config_.log.io_uring, &disk_, &error)) return {error, kExitLog};
   const log::Errno locked = disk_->lock();
@@ -134,7 +124,7 @@ StartError Engine::open_disk(const std::function<void(const std::string&)>& say)
   return {};
 }
 
-StartError Engine::recover(TimeNs now, const std::function<void(const std::string&)>& say) {
+StartError Engine::recover(TimeNs now, const Say& say) {
   std::vector<storage::Shard*> shards;
   for (const auto& shard : shards_) shards.push_back(shard.get());
   recovered_ = std::make_unique<back::RecoveredState>(std::move(shards), config_.sessions.window);
@@ -177,6 +167,7 @@ StartError Engine::recover(TimeNs now, const std::function<void(const std::strin
   keeper.worker_count = worker_count();
   keeper.segment_bytes = config_.log.segment_bytes;
   keeper.checkpoint_log_bytes = config_.log.checkpoint_log_bytes;
+  keeper.keeps_front_incarnation = !has_fronts();
   keeper_ = std::make_unique<log::Keeper>(*disk_, keeper);
   std::string error;
   if (!keeper_->start(report, &error)) return {error, kExitLog};
@@ -185,6 +176,7 @@ StartError Engine::recover(TimeNs now, const std::function<void(const std::strin
 }
 
 StartError Engine::take_recovered(const back::RecoveredState& state, TimeNs now) {
+  if (!has_fronts()) return {};  // the front's, which make_link_worker() will tell
   for (uint32_t w = 0; w < worker_count(); ++w) {
     const std::string error = state.fill(w, worker_count(), now, &workers_[w].sessions);
     if (!error.empty()) return {"recovery: " + error, kExitUsage};
@@ -193,8 +185,8 @@ StartError Engine::take_recovered(const back::RecoveredState& state, TimeNs now)
 }
 
 // What is prepared or decided and not over: locked again, and asked about from the first step on.
-StartError Engine::restore_transactions(TimeNs now, const std::function<void(const std::string&)>& say) {
-  if (recovered_ == nullptr) return {};
+StartError Engine::restore_transactions(TimeNs now, const Say& say) {
+  if (recovered_ == nullptr || !has_fronts()) return {};
   for (uint32_t w = 0; w < worker_count(); ++w) {
     Worker& worker = workers_[w];
     const std::string error =
@@ -210,12 +202,12 @@ StartError Engine::restore_transactions(TimeNs now, const std::function<void(con
 }
 
 // Before the workers run. What is decided here is said loudly: it cannot be taken back.
-StartError Engine::resolve(std::span<const Resolution> resolutions, TimeNs now,
-                           const std::function<void(const std::string&)>& say) {
+StartError Engine::resolve(std::span<const Resolution> resolutions, TimeNs now, const Say& say) {
   for (const Resolution& wanted : resolutions) {
     const std::string what = "transaction " + std::to_string(wanted.id.session) + ":" +
                              std::to_string(wanted.id.sequence) + " at shard " + std::to_string(wanted.shard);
     if (!map_.is_mine(wanted.shard)) return {"--resolve: " + what + ": that shard is not of this node", kExitUsage};
+    if (!has_fronts()) return {"--resolve: not with placement NIC; start once with --placement host", kExitUsage};
     commit::Machine& machine = workers_[map_.worker_of(wanted.shard)].front->machine();
     switch (machine.force(wanted.id, wanted.shard, wanted.commit, now)) {
       case commit::Forced::kDone:
@@ -232,6 +224,7 @@ StartError Engine::resolve(std::span<const Resolution> resolutions, TimeNs now,
 }
 
 std::string Engine::alarm() {
+  if (!has_fronts()) return {};
   uint64_t contradictions = 0;
   for (const Worker& worker : workers_) contradictions += worker.front->machine().counters().contradictions;
   if (contradictions == contradictions_told_) return {};
@@ -243,6 +236,7 @@ std::string Engine::alarm() {
 }
 
 StartError Engine::add_static_sessions() {
+  if (!has_fronts()) return {};  // each front adds them itself
   for (const control::StaticSessionConfig& session : config_.sessions.static_sessions) {
     for (Worker& worker : workers_) {
       Session* entry = worker.sessions.find(session.id);
@@ -269,31 +263,67 @@ StartError Engine::build_workers() {
     }
     const back::HostBackConfig back{w, worker_count(), config_.log.durability, first_version(incarnation_)};
     worker.back = std::make_unique<back::HostBack>(back, tables_, worker.shards, worker.log.get(), keeper_.get(),
-                                                   &worker.sessions);
-    offload::FrontConfig front;
-    front.worker = w;
-    front.map = map_;
-    front.incarnation = incarnation_;
-    front.durability = config_.log.durability;
-    front.cookie_secret = secret;
-    if (recovered_ != nullptr) {
-      const back::RecoveredState::Room kept = recovered_->room_to_restore(w, worker_count());
-      front.commit.transactions += kept.transactions;
-      front.commit.locks += kept.locks;
+                                                   has_fronts() ? &worker.sessions : &worker.mirror->sessions());
+    if (!has_fronts()) {
+      worker.back->set_mirror(worker.mirror.get());
+      continue;
     }
-    std::string error;
-    worker.commit_memory = dataplane::Region::allocate(Front::commit_memory_bytes(front), -1, &error);
-    if (worker.commit_memory.data() == nullptr) {
-      return {"transactions over several shards: " + error, kExitPreflight};
-    }
-    worker.front =
-        std::make_unique<Front>(front, worker.back.get(), &worker.sessions, worker.commit_memory.bytes());
-    worker.back->set_machine(&worker.front->machine(), &map_);
+    StartError error = build_front(w, secret);
+    if (!error.text.empty()) return error;
   }
   return {};
 }
 
-StartError Engine::start(TimeNs now, const std::function<void(const std::string&)>& say) {
+StartError Engine::build_front(uint32_t w, CookieSecret secret) {
+  Worker& worker = workers_[w];
+  offload::FrontConfig front;
+  front.worker = w;
+  front.map = map_;
+  front.incarnation = incarnation_;
+  front.durability = config_.log.durability;
+  front.cookie_secret = secret;
+  if (recovered_ != nullptr) {
+    const back::RecoveredState::Room kept = recovered_->room_to_restore(w, worker_count());
+    front.commit.transactions += kept.transactions;
+    front.commit.locks += kept.locks;
+  }
+  std::string error;
+  worker.commit_memory = dataplane::Region::allocate(Front::commit_memory_bytes(front), -1, &error);
+  if (worker.commit_memory.data() == nullptr) return {"transactions over several shards: " + error, kExitPreflight};
+  worker.front = std::make_unique<Front>(front, worker.back.get(), &worker.sessions, worker.commit_memory.bytes());
+  worker.back->set_machine(&worker.front->machine(), &map_);
+  return {};
+}
+
+LinkWorker* Engine::make_link_worker(uint32_t w, link::FramePort* port, uint32_t frame_bytes, std::string* error) {
+  Worker& worker = workers_[w];
+  back::LinkServerConfig config;
+  config.link.worker = static_cast<uint16_t>(w);
+  config.link.shards = session_limits(w).shards;
+  config.link.configuration_hash = link_configuration_hash(config_, worker_count());
+  config.link.build = link_build();
+  config.link.frame_bytes = frame_bytes;
+  config.shard_count = config_.shards;
+  auto server = std::make_unique<back::LinkServer>(config, worker.back.get(), worker.mirror.get(),
+                                                   worker.link_memory.bytes(), port);
+  if (recovered_ != nullptr &&
+      !recovered_->tell(w, worker_count(), [&](Bytes record) { return server->keep(record); })) {
+    *error = "what the log has kept of sessions and transactions over several shards has no room in the mirror: " +
+             std::string("raise sessions.count, or start once with --placement host");
+    return nullptr;
+  }
+  worker.link = std::make_unique<LinkWorker>(worker.back.get(), std::move(server),
+                                             [this] { return take_front_incarnation(); });
+  if (++link_workers_ == worker_count()) recovered_.reset();
+  return worker.link.get();
+}
+
+// Without a log it is random, as the node's own.
+uint32_t Engine::take_front_incarnation() {
+  return keeper_ != nullptr ? keeper_->take_front_incarnation() : random_incarnation();
+}
+
+StartError Engine::start(TimeNs now, const Say& say) {
   const bool durable = config_.log.durability != Durability::kNone;
   if (durable) {
     StartError error = open_disk(say);
@@ -357,14 +387,19 @@ bool Engine::close_log() {
 EngineStatistics Engine::statistics(TimeNs now) const {
   EngineStatistics sum;
   for (const Worker& worker : workers_) {
-    add(worker.front->counters(), &sum.front);
-    sum.held_now += worker.front->held();
-    add(worker.front->machine().counters(), &sum.commit);
-    sum.transactions_now += worker.front->machine().size();
-    sum.locks_now += worker.front->machine().locks().size();
-    sum.sessions = std::max<uint64_t>(sum.sessions, worker.sessions.size());
     if (worker.log != nullptr) add(worker.log->statistics(), &sum.log);
-    if (worker.front->machine().size() != 0) add_in_doubt(worker.front->machine(), now, &sum.in_doubt);
+    if (worker.link != nullptr) {
+      if (!sum.link_server) sum.link_server.emplace();
+      add_counters(worker.link->server().counters(), &sum.link_server->server);
+      add_counters(worker.link->server().link().back_counters(), &sum.link_server->link);
+      add_counters(worker.link->server().link().counters(), &sum.link_server->frames);
+      sum.link_server->deaths += worker.link->deaths();
+    }
+    if (!has_fronts()) continue;
+    add(worker.front->counters(), &sum.front);
+    add(worker.front->machine().counters(), &sum.commit);
+    add_held(*worker.front, now, &sum);
+    sum.sessions = std::max<uint64_t>(sum.sessions, worker.sessions.size());
   }
   for (size_t t = 0; t < tables_.size(); ++t) {
     uint64_t records = 0;

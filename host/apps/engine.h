@@ -3,12 +3,13 @@
 // front that its loop drives. Started once, before the workers; stopped after them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dataplane/memory.h"
+#include "host/apps/core.h"
+#include "host/apps/link_worker.h"
 #include "host/apps/options.h"
 #include "host/apps/statistics.h"
 #include "host/back/host_back.h"
@@ -22,26 +23,25 @@ namespace txnic::apps {
 
 using Front = offload::Front<back::HostBack>;
 
-struct StartError {
-  std::string text;  // cause and next step; empty: started
-  int exit_code = 0;
-};
-
 class Engine {
  public:
-  Engine(const control::NodeConfig& config, uint32_t workers);
+  enum class Fronts : uint8_t { kHere, kElsewhere };  // elsewhere: behind a host link (placement NIC)
+
+  Engine(const control::NodeConfig& config, uint32_t workers, Fronts fronts = Fronts::kHere);
   ~Engine();
 
   // Bytes of dataplane::Region that start() will take, for the preflight.
   uint64_t region_bytes() const;
   // Allocates, recovers, opens the logs. `say` gets lines for people (recovery's result, the disk in use).
-  StartError start(TimeNs now, const std::function<void(const std::string&)>& say);
+  StartError start(TimeNs now, const Say& say);
 
   // The operator's decisions, after start() and before the workers run.
-  StartError resolve(std::span<const Resolution> resolutions, TimeNs now,
-                     const std::function<void(const std::string&)>& say);
+  StartError resolve(std::span<const Resolution> resolutions, TimeNs now, const Say& say);
 
   uint32_t worker_count() const { return static_cast<uint32_t>(workers_.size()); }
+  // Fronts::kElsewhere, after start(), once for each worker. `port` and the engine outlive it; null: *error says why.
+  LinkWorker* make_link_worker(uint32_t worker, link::FramePort* port, uint32_t frame_bytes, std::string* error);
+  // Fronts::kHere.
   Front* front(uint32_t worker) { return workers_[worker].front.get(); }
   back::HostBack* back(uint32_t worker) { return workers_[worker].back.get(); }
   uint32_t incarnation() const { return incarnation_; }
@@ -64,20 +64,28 @@ class Engine {
     std::unique_ptr<log::WorkerLog> log;
     std::unique_ptr<back::HostBack> back;
     std::unique_ptr<Front> front;
+    // Fronts::kElsewhere.
+    std::unique_ptr<back::Mirror> mirror;
+    dataplane::Region link_memory;
+    std::unique_ptr<LinkWorker> link;
   };
 
   uint64_t shard_capacity(uint64_t table_capacity) const;
   uint64_t bytes_per_shard() const;
   SessionLimits session_limits(uint32_t worker) const;
   StartError allocate();
-  StartError open_disk(const std::function<void(const std::string&)>& say);
-  StartError recover(TimeNs now, const std::function<void(const std::string&)>& say);
+  StartError open_disk(const Say& say);
+  StartError recover(TimeNs now, const Say& say);
   StartError take_recovered(const back::RecoveredState& state, TimeNs now);
-  StartError restore_transactions(TimeNs now, const std::function<void(const std::string&)>& say);
+  StartError restore_transactions(TimeNs now, const Say& say);
   StartError add_static_sessions();
   StartError build_workers();
+  StartError build_front(uint32_t worker, CookieSecret secret);
+  uint32_t take_front_incarnation();
+  bool has_fronts() const { return fronts_ == Fronts::kHere; }
 
   const control::NodeConfig config_;
+  const Fronts fronts_;
   const ShardMap map_;
   std::vector<storage::Table> tables_;  // with each shard's capacity
   std::vector<dataplane::Region> shard_memory_;
@@ -85,7 +93,8 @@ class Engine {
   std::unique_ptr<log::Disk> disk_;
   std::unique_ptr<log::Keeper> keeper_;
   std::vector<Worker> workers_;
-  std::unique_ptr<back::RecoveredState> recovered_;  // during start()
+  std::unique_ptr<back::RecoveredState> recovered_;  // until every worker has its part
+  uint32_t link_workers_ = 0;
   uint32_t incarnation_ = 0;
   uint64_t contradictions_told_ = 0;
 };

@@ -15,13 +15,15 @@
 #include "dataplane/json.h"
 #include "dataplane/lcores.h"
 #include "dataplane/modes/registry.h"
-#include "dataplane/modes/txn.h"
 #include "dataplane/preflight.h"
 #include "dataplane/statistics.h"
-#include "host/apps/engine.h"
+#include "host/apps/back_core.h"
+#include "host/apps/nic_core.h"
+#include "host/apps/node_core.h"
 #include "host/apps/options.h"
 #include "host/apps/version.h"
 #include "host/control/config.h"
+#include "host/control/profile.h"
 #include "host/log/check_log.h"
 #include "host/log/disk.h"
 
@@ -58,15 +60,40 @@ void nap_milliseconds(long milliseconds) {
   nanosleep(&time, nullptr);
 }
 
+offload::HardwareProfile hardware_of(const control::ProfileConfig& profile) {
+  return {profile.soc_slowdown_milli, profile.link_latency_ns, profile.link_bits_per_second,
+          profile.link_message_cost_ns};
+}
+
+// Options that do not go together. An error, or empty.
+std::string check_role(const Options& options, const control::NodeConfig& config) {
+  const bool is_nic = config.offload.placement == control::Placement::kNic;
+  if (!is_nic && options.role != Role::kNode) {
+    return "--role is for placement NIC; add --placement nic, or placement: NIC to the configuration";
+  }
+  if (!is_nic && !options.profile_file.empty()) {
+    return "--profile emulates a SmartNIC and its link, which placement HOST does not use; add --placement nic";
+  }
+  if (is_nic && options.mode != "txn") return "--mode " + options.mode + " has no host link; use --placement host";
+  if (is_nic && !options.resolutions.empty()) {
+    return "--resolve decides in the node's own log; start once with --placement host";
+  }
+  return {};
+}
+
 // One node's process, from the configuration to the last statistics.
 class Node {
  public:
-  Node(const Options& options, const control::NodeConfig& config) : options_(options), config_(config) {}
+  Node(const Options& options, const control::NodeConfig& config, const control::ProfileConfig& profile)
+      : options_(options), config_(config), profile_(profile) {}
   int run(const dataplane::CommandLine& line);
 
  private:
   dataplane::DataplaneOptions dataplane_options(uint32_t workers) const;
   int preflight(const dataplane::DataplaneOptions& plane) const;
+  bool is_nic() const { return config_.offload.placement == control::Placement::kNic; }
+  std::unique_ptr<Core> make_core(uint32_t workers) const;
+  void set_link(dataplane::DataplaneOptions* plane) const;
   int open(const dataplane::CommandLine& line);
   int make_modes();
   int serve();
@@ -79,7 +106,8 @@ class Node {
 
   const Options& options_;
   const control::NodeConfig& config_;
-  std::unique_ptr<Engine> engine_;  // null in the modes that need none
+  const control::ProfileConfig& profile_;
+  std::unique_ptr<Core> core_;  // null in the modes that need none
   std::unique_ptr<dataplane::Dataplane> plane_;
   std::vector<std::unique_ptr<dataplane::Mode>> modes_;
   dataplane::Totals last_period_;
@@ -114,19 +142,42 @@ dataplane::DataplaneOptions Node::dataplane_options(uint32_t workers) const {
   plane.idle = options_.idle;
   plane.queues = options_.queues;
   plane.steering.software_only = options_.software_steering;
+  if (is_nic() && options_.role != Role::kNode) set_link(&plane);
   return plane;
+}
+
+std::unique_ptr<Core> Node::make_core(uint32_t workers) const {
+  if (!is_nic()) return std::make_unique<NodeCore>(options_, config_, workers);
+  switch (options_.role) {
+    case Role::kNic: return std::make_unique<NicCore>(config_, workers);
+    case Role::kHost: return std::make_unique<BackCore>(config_, workers);
+    case Role::kNode: break;
+  }
+  return std::make_unique<PairCore>(config_, hardware_of(profile_), workers);
 }
 
 int Node::preflight(const dataplane::DataplaneOptions& plane) const {
   dataplane::Needs needs;
   needs.workers = plane.workers;
-  needs.region_bytes = engine_ == nullptr ? 0 : engine_->region_bytes();
+  needs.region_bytes = core_ == nullptr ? 0 : core_->region_bytes();
   needs.packet_bytes = dataplane::Dataplane::packet_bytes(plane);
   const std::vector<dataplane::Problem> problems = dataplane::preflight(needs);
   for (const dataplane::Problem& problem : problems) {
     std::fprintf(stderr, "txnode: %s\n", dataplane::format(problem).c_str());
   }
   return dataplane::has_errors(problems) ? kExitPreflight : kExitOk;
+}
+
+// One of two processes: which port is the link, and what of the hardware profile this side emulates.
+void Node::set_link(dataplane::DataplaneOptions* plane) const {
+  const control::HostLinkConfig& link = config_.offload.link;
+  const bool is_front = options_.role == Role::kNic;
+  plane->link = dataplane::LinkOptions{is_front ? link.nic_port : link.host_port,
+                                       is_front ? link.nic_address : link.host_address,
+                                       is_front ? link.host_address : link.nic_address, link.udp_port};
+  plane->emulation.profile = hardware_of(profile_);
+  plane->emulation.is_soc = is_front;
+  plane->emulation.link_port_index = plane->link->port_index;
 }
 
 int Node::open(const dataplane::CommandLine& line) {
@@ -136,7 +187,11 @@ int Node::open(const dataplane::CommandLine& line) {
   const uint32_t workers = dataplane::worker_lcore_count();
   const std::string problem = control::check_workers(config_, workers);
   if (!problem.empty()) return fail(kExitUsage, problem);
-  if (options_.mode == "txn") engine_ = std::make_unique<Engine>(config_, workers);
+  if (is_nic() && workers > 1) {
+    return fail(kExitUsage, "placement NIC has one worker so far, not " + std::to_string(workers) +
+                                "; give the EAL two lcores (-l 0,1)");
+  }
+  if (options_.mode == "txn") core_ = make_core(workers);
   const dataplane::DataplaneOptions plane = dataplane_options(workers);
   const int code = preflight(plane);
   if (code != kExitOk) return code;
@@ -144,26 +199,18 @@ int Node::open(const dataplane::CommandLine& line) {
   plane_ = dataplane::Dataplane::open(plane, &error);
   if (plane_ == nullptr) return fail(kExitPreflight, error);
   for (const dataplane::Port& port : plane_->ports()) say(port.summary);
-  if (engine_ == nullptr) return kExitOk;
-  const StartError failed = engine_->start(plane_->clock().now(), say);
-  if (!failed.text.empty()) return fail(failed.exit_code, failed.text);
-  const StartError unresolved = engine_->resolve(options_.resolutions, plane_->clock().now(), say);
-  return unresolved.text.empty() ? kExitOk : fail(unresolved.exit_code, unresolved.text);
+  if (core_ == nullptr) return kExitOk;
+  const StartError failed = core_->start(plane_->clock().now(), say);
+  return failed.text.empty() ? kExitOk : fail(failed.exit_code, failed.text);
 }
 
 int Node::make_modes() {
   std::string error;
-  const auto reasons = dataplane::TxnReasons::register_all();
   for (uint32_t w = 0; w < plane_->worker_count(); ++w) {
-    dataplane::WorkerCounters* const counters = &plane_->counters(w);
-    if (engine_ != nullptr) {
-      engine_->front(w)->set_outbox(plane_->outbox(w));
-      modes_.push_back(
-          std::make_unique<dataplane::TxnMode<back::HostBack>>(engine_->front(w), engine_->back(w), reasons, counters));
-    } else {
-      modes_.push_back(dataplane::make_mode(options_.mode, {w, plane_->worker_count(), counters}, &error));
-      if (modes_.back() == nullptr) return fail(kExitUsage, error);
-    }
+    const dataplane::ModeContext context{w, plane_->worker_count(), &plane_->counters(w)};
+    modes_.push_back(core_ != nullptr ? core_->make_mode(w, plane_.get(), &error)
+                                      : dataplane::make_mode(options_.mode, context, &error));
+    if (modes_.back() == nullptr) return fail(core_ != nullptr ? kExitLog : kExitUsage, error);
     plane_->set_mode(w, modes_.back().get());
   }
   return kExitOk;
@@ -173,14 +220,14 @@ int Node::serve() {
   std::string ports;
   for (const dataplane::Port& port : plane_->ports()) ports += (ports.empty() ? "" : " ") + port.name;
   say("ready: " + std::to_string(plane_->worker_count()) + " workers, " + std::to_string(config_.shards) +
-      " shards, ports " + ports + ", incarnation " + std::to_string(engine_ == nullptr ? 0 : engine_->incarnation()));
+      " shards, ports " + ports + ", incarnation " + std::to_string(core_ == nullptr ? 0 : core_->incarnation()));
   TimeNs next_statistics = plane_->clock().now() + options_.stats_period_seconds * 1'000'000'000ull;
   while (g_stop.load() == 0) {
     for (const std::string& note : plane_->housekeep()) say(note);
-    if (engine_ != nullptr) {
-      const std::string failure = engine_->failure();
+    if (core_ != nullptr) {
+      const std::string failure = core_->failure();
       if (!failure.empty()) return fail(kExitFailed, failure);
-      const std::string alarm = engine_->alarm();
+      const std::string alarm = core_->alarm();
       if (!alarm.empty()) say(alarm);
     }
     if (options_.stats_period_seconds != 0 && plane_->clock().now() >= next_statistics) {
@@ -201,7 +248,7 @@ int Node::stop(int code) {
     std::fflush(stdout);
     _exit(kExitFailed);  // a worker may still be inside the engine: nothing can be taken down safely
   }
-  if (engine_ != nullptr && code == kExitOk && !engine_->close_log()) {
+  if (core_ != nullptr && code == kExitOk && !core_->close()) {
     code = fail(kExitFailed, "the log did not close in time; the next start recovers it");
   }
   print_statistics();
@@ -213,7 +260,7 @@ void Node::print_period() {
   const dataplane::Totals now = dataplane::read_totals(*plane_);
   std::fputs(dataplane::period_statistics(now, last_period_).c_str(), stdout);
   last_period_ = now;
-  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics(plane_->clock().now())).c_str(), stdout);
+  if (core_ != nullptr) std::fputs(core_->text(plane_->clock().now()).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -222,7 +269,7 @@ void Node::print_statistics() const {
   std::fputs(dataplane::forward_statistics(totals).c_str(), stdout);
   std::fputs(dataplane::steering_table(totals).c_str(), stdout);
   std::fputs(dataplane::counters_table(totals).c_str(), stdout);
-  if (engine_ != nullptr) std::fputs(to_text(engine_->statistics(plane_->clock().now())).c_str(), stdout);
+  if (core_ != nullptr) std::fputs(core_->text(plane_->clock().now()).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -232,11 +279,12 @@ std::string Node::json() const {
   std::string out = "{\"node\": " + json_string(config_.name) + ", \"version\": " + json_string(kVersion) +
                     ", \"commit\": " + json_string(kCommit) + ", \"config_hash\": \"" + hash +
                     "\", \"mode\": " + json_string(options_.mode) +
+                    ", \"placement\": " + json_string(control::placement_name(config_.offload.placement)) +
+                    ", \"profile\": " + json_string(profile_.name.empty() ? "none" : profile_.name) +
                     ", \"durability\": " + json_string(control::durability_name(config_.log.durability)) +
                     ", \"dataplane\": " + dataplane::to_json(dataplane::read_totals(*plane_));
-  if (engine_ != nullptr) {
-    out += ", \"incarnation\": " + std::to_string(engine_->incarnation()) +
-           ", \"engine\": " + to_json(engine_->statistics(plane_->clock().now()));
+  if (core_ != nullptr) {
+    out += ", \"incarnation\": " + std::to_string(core_->incarnation()) + core_->json(plane_->clock().now());
   }
   return out + "}\n";
 }
@@ -328,11 +376,14 @@ int run_node(int argc, char** argv) {
                 "no --config FILE; behind `--` goes at least that (configs/ has examples, --help tells more)");
   }
   const control::LoadResult loaded =
-      control::load_file(options.config_file, {options.durability, options.log_directory, options.name});
+      control::load_file(
+          options.config_file, {options.durability, options.log_directory, options.name, options.placement});
   if (!loaded.ok()) return fail(kExitUsage, loaded.error);
-  if (loaded.config.offload.placement == control::Placement::kNic) {
-    return fail(kExitUsage, "placement NIC is not built yet; use placement: HOST");
-  }
+  const std::string misused = check_role(options, loaded.config);
+  if (!misused.empty()) return fail(kExitUsage, misused);
+  control::ProfileResult profile;
+  if (!options.profile_file.empty()) profile = control::load_profile(options.profile_file);
+  if (!profile.ok()) return fail(kExitUsage, profile.error);
   if (options.dry_run) return dry_run(loaded.config, options, line);
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -340,7 +391,7 @@ int run_node(int argc, char** argv) {
   sigaction(SIGTERM, &action, nullptr);
   action.sa_handler = on_snapshot;
   sigaction(SIGUSR1, &action, nullptr);
-  Node node(options, loaded.config);
+  Node node(options, loaded.config, profile.profile);
   return node.run(line);
 }
 

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "host/control/config.h"
 
 namespace txnic::apps {
 namespace {
@@ -21,6 +20,9 @@ enum : int {
   kDurability,
   kLogDirectory,
   kName,
+  kPlacement,
+  kRole,
+  kProfile,
   kJson,
   kCheckLog,
   kResolve,
@@ -40,6 +42,9 @@ constexpr option kLongOptions[] = {
     {"durability", required_argument, nullptr, kDurability},
     {"log-directory", required_argument, nullptr, kLogDirectory},
     {"name", required_argument, nullptr, kName},
+    {"placement", required_argument, nullptr, kPlacement},
+    {"role", required_argument, nullptr, kRole},
+    {"profile", required_argument, nullptr, kProfile},
     {"json", required_argument, nullptr, kJson},
     {"check-log", required_argument, nullptr, kCheckLog},
     {"resolve", required_argument, nullptr, kResolve},
@@ -106,6 +111,15 @@ std::string take(int code, Options& options) {
       return {};
     case kName:
       options.name = value;
+      return {};
+    case kPlacement:
+      options.placement = control::placement_from_name(value);
+      return options.placement ? "" : bad_value("--placement", value, "host or nic");
+    case kRole:
+      options.role = value == "nic" ? Role::kNic : Role::kHost;
+      return value == "nic" || value == "host" ? "" : bad_value("--role", value, "nic or host");
+    case kProfile:
+      options.profile_file = value;
       return {};
     case kJson:
       options.json_file = value;
@@ -196,6 +210,12 @@ options
                           instead of the configuration's
   --log-directory DIR     instead of the configuration's
   --name NAME             instead of the configuration's; says which node of the cluster this is
+  --placement host|nic    instead of the configuration's; nic: the front stands before a host link,
+                          in this process, or with --role in one of its own
+  --role nic|host         with placement nic: this process is the front, or the back behind the link;
+                          start the other one with the same configuration
+  --profile FILE          emulate a SmartNIC's slower core and its link (configs/profiles); what was
+                          emulated is told with the results
   --queues N              receive and send queues of each port (default: by what the port can do);
                           shared-memory links need the same number at both ends
   --steering auto|software

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dataplane/options.h"
+#include "host/control/config.h"
 #include "txn/transaction.h"
 
 namespace txnic::apps {
@@ -18,6 +19,13 @@ struct Resolution {
   bool commit = false;
 };
 
+// What this process is. Placement NIC has two processes, or one that is both.
+enum class Role : uint8_t {
+  kNode,  // the whole node, whatever the placement
+  kNic,   // the front, before a host link
+  kHost,  // the back behind it
+};
+
 struct Options {
   std::string config_file;
   std::string mode = "txn";
@@ -26,6 +34,9 @@ struct Options {
   std::optional<Durability> durability;
   std::optional<std::string> log_directory;
   std::optional<std::string> name;
+  std::optional<control::Placement> placement;
+  Role role = Role::kNode;
+  std::string profile_file;  // empty: nothing is emulated
   std::string json_file;
   std::string check_log_directory;
   std::vector<Resolution> resolutions;

@@ -80,6 +80,83 @@ std::vector<Field> log_fields(const EngineStatistics& s) {
           {"segments_removed", s.keeper.segments_removed}};
 }
 
+std::vector<Field> frame_fields(const link::ChannelCounters& c) {
+  return {{"frames_sent", c.frames_sent},         {"bytes_sent", c.bytes_sent},
+          {"entries_sent", c.entries_sent},       {"frames_received", c.frames_received},
+          {"bytes_received", c.bytes_received},   {"entries_received", c.entries_received},
+          {"no_credit", c.no_credit},             {"no_room", c.no_room},
+          {"missed", c.missed},                   {"reordered", c.reordered},
+          {"not_ours", c.not_ours},               {"other_version", c.other_version},
+          {"other_epoch", c.other_epoch},         {"malformed", c.malformed}};
+}
+
+std::vector<Field> cache_fields(const offload::NicBackCounters& c) {
+  return {{"hits", c.hits},
+          {"misses", c.misses},
+          {"joined", c.joined},
+          {"absent_by_filter", c.absent_by_filter},
+          {"absent_by_host", c.absent_by_host},
+          {"evictions", c.evictions},
+          {"kept", c.kept},
+          {"cache_full", c.cache_full},
+          {"link_full", c.link_full},
+          {"store_full", c.store_full},
+          {"no_lease", c.no_lease},
+          {"dropped", c.dropped},
+          {"stale", c.stale},
+          {"commits", c.commits},
+          {"applied", c.applied},
+          {"entries", c.entries},
+          {"cache_bytes", c.cache_bytes},
+          {"cache_used_bytes", c.cache_used_bytes}};
+}
+
+std::vector<Field> front_link_fields(const NicStatistics& s) {
+  const link::FrontEndCounters& c = s.link;
+  return {{"fronts", s.fronts},
+          {"serving_now", s.serving_now},
+          {"hellos", c.hellos},
+          {"refused", c.refused},
+          {"records", c.records},
+          {"record_bytes", c.record_bytes},
+          {"repeated_bytes", c.repeated_bytes},
+          {"rewinds", c.rewinds},
+          {"append_full", c.append_full},
+          {"questions", c.questions},
+          {"repeated_questions", c.repeated_questions},
+          {"answers", c.answers},
+          {"questions_full", c.questions_full},
+          {"leases", c.leases},
+          {"lease_gaps", c.lease_gaps}};
+}
+
+std::vector<Field> back_link_fields(const LinkServerStatistics& s) {
+  const back::LinkServerCounters& c = s.server;
+  return {{"commits", c.commits},
+          {"rows", c.rows},
+          {"prepares", c.prepares},
+          {"prepared_commits", c.prepared_commits},
+          {"aborts", c.aborts},
+          {"found", c.found},
+          {"absent", c.absent},
+          {"no_memory", c.no_memory},
+          {"log_full", c.log_full},
+          {"not_set_aside", c.not_set_aside},
+          {"hellos", s.link.hellos},
+          {"refused", s.link.refused},
+          {"admitted", s.link.admitted},
+          {"released", s.link.released},
+          {"deaths", s.deaths},
+          {"records", s.link.records},
+          {"record_bytes", s.link.record_bytes},
+          {"repeated", s.link.repeated},
+          {"gaps", s.link.gaps},
+          {"put_off", s.link.put_off},
+          {"questions", s.link.questions},
+          {"answers_lost", s.link.answers_lost},
+          {"leases", s.link.leases}};
+}
+
 std::string json_object(const std::vector<Field>& fields) {
   std::string out = "{";
   for (const Field& field : fields) {
@@ -98,6 +175,15 @@ std::string shard_list(const std::vector<ShardId>& shards) {
   std::string out;
   for (const ShardId shard : shards) out += (out.empty() ? "" : ", ") + std::to_string(shard);
   return out;
+}
+
+// Those that are not zero.
+void append_fields(std::string* out, const std::vector<Field>& fields, const char* of) {
+  for (const Field& field : fields) {
+    if (field.value == 0) continue;
+    const std::string name = std::string(of) + " " + field.name;
+    *out += format("  %-22s %20" PRIu64 "\n", name.c_str(), field.value);
+  }
 }
 
 double bytes_per_record(const storage::ShardStatistics& store) {
@@ -196,9 +282,7 @@ std::string to_text(const EngineStatistics& s) {
   for (const Field& field : front_fields(s)) {
     if (field.value != 0) out += format("  %-22s %20" PRIu64 "\n", field.name, field.value);
   }
-  for (const Field& field : commit_fields(s)) {
-    if (field.value != 0) out += format("  several %-14s %20" PRIu64 "\n", field.name, field.value);
-  }
+  append_fields(&out, commit_fields(s), "several");
   for (const InDoubt& t : s.in_doubt) {
     out += format("  in doubt: %" PRIu64 ":%" PRIu64 ":%u for %.1f s, waits for%s %s\n", t.id.session, t.id.sequence,
                   t.shard, static_cast<double>(t.age_ns) * 1e-9,
@@ -215,6 +299,12 @@ std::string to_text(const EngineStatistics& s) {
           format("  malformed %-12s %20" PRIu64 "\n", name(static_cast<wire::ParseError>(i)), s.front.parse_errors[i]);
     }
   }
+  append_fields(&out, s.nic ? cache_fields(s.nic->cache) : std::vector<Field>{}, "cache");
+  append_fields(&out, s.nic ? front_link_fields(*s.nic) : std::vector<Field>{}, "link");
+  append_fields(&out, s.nic ? frame_fields(s.nic->frames) : std::vector<Field>{}, "link");
+  append_fields(&out, s.link_server ? back_link_fields(*s.link_server) : std::vector<Field>{}, "back");
+  append_fields(&out, s.link_server ? frame_fields(s.link_server->frames) : std::vector<Field>{}, "back");
+  if (!s.has_store) return out + "  ------------------------------------------------------------------------\n";
   out += format("  store: %" PRIu64 " records, load %.2f, %.1f bytes a record beside key and value, %" PRIu64
                 " of %" PRIu64 " MiB used, %" PRIu64 " splits\n",
                 s.store.records, s.store.load(), bytes_per_record(s.store), s.store.used_bytes >> 20,
@@ -265,6 +355,15 @@ std::string to_json(const EngineStatistics& s) {
         (i == 0 ? "" : ", ") + json_string(s.table_records[i].first) + format(": %" PRIu64, s.table_records[i].second);
   }
   out += "}";
+  if (s.nic) {
+    out += ", \"nic\": {\"cache\": " + json_object(cache_fields(s.nic->cache)) +
+           ", \"link\": " + json_object(front_link_fields(*s.nic)) +
+           ", \"frames\": " + json_object(frame_fields(s.nic->frames)) + "}";
+  }
+  if (s.link_server) {
+    out += ", \"link_server\": {\"link\": " + json_object(back_link_fields(*s.link_server)) +
+           ", \"frames\": " + json_object(frame_fields(s.link_server->frames)) + "}";
+  }
   if (s.has_log) {
     out += ", \"log\": " + json_object(log_fields(s)) + ", \"log_trouble\": " + json_string(s.keeper.last_error);
   }

@@ -76,7 +76,6 @@ OffloadConfig convert(const config::Offload& from) {
   to.cache_bytes = from.cache_mib() * kMebibyte;
   to.hot_cache = from.hot_cache();
   to.absence_filter = from.absence_filter();
-  to.link_batching = from.link_batching();
   const config::HostLink& link = from.link();
   to.link.nic_port = link.nic_port();
   to.link.host_port = link.host_port();

@@ -89,7 +89,6 @@ struct OffloadConfig {
   uint64_t cache_bytes = 0;  // of all workers together
   bool hot_cache = true;
   bool absence_filter = true;
-  bool link_batching = true;
   HostLinkConfig link;
 };
 

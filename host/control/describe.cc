@@ -75,7 +75,6 @@ config::Node to_message(const NodeConfig& from) {
   offload->set_cache_mib(static_cast<uint32_t>(from.offload.cache_bytes / kMebibyte));
   offload->set_hot_cache(from.offload.hot_cache);
   offload->set_absence_filter(from.offload.absence_filter);
-  offload->set_link_batching(from.offload.link_batching);
   config::HostLink* link = offload->mutable_link();
   link->set_nic_port(from.offload.link.nic_port);
   link->set_host_port(from.offload.link.host_port);

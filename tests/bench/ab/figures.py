@@ -62,9 +62,45 @@ def in_us(nanoseconds):
 
 
 def host_ns(row):
-    """Busy polls of the workers, and what the node's other threads and the kernel's log workers ran."""
-    busy, other = row["node"].get("busy_ns"), row["node"].get("other_threads_ns")
-    return None if busy is None else busy - (row["node"].get("emulated_ns") or 0) + (other or 0)
+    """Busy polls of the workers, and what the node's other threads and the kernel's log workers ran. With placement NIC
+    of the back's turns only: the rest of the worker is the SmartNIC's."""
+    counters = row["node"]
+    busy, other = counters.get("busy_ns"), counters.get("other_threads_ns")
+    if is_offloaded(row):
+        busy = counters.get("back_busy_ns")
+    elif busy is not None:
+        busy -= counters.get("emulated_ns") or 0
+    return None if busy is None else busy + (other or 0)
+
+
+def is_offloaded(row):
+    return bool(row["node"].get("link_frames_front"))
+
+
+def soc_ns(row):
+    """What the SmartNIC's core was busy for, slowed down as its profile says. None with placement HOST."""
+    counters = row["node"]
+    return counters["busy_ns"] - counters["back_busy_ns"] if is_offloaded(row) else None
+
+
+def all_ns(row):
+    host, soc = host_ns(row), soc_ns(row)
+    return host if soc is None or host is None else host + soc
+
+
+def link(name):
+    """Both directions, a committed transaction."""
+    def of_row(row):
+        counters = row["node"]
+        if not is_offloaded(row):
+            return None
+        return ratio(counters[f"link_{name}_front"] + counters[f"link_{name}_back"], counters.get("committed"))
+    return of_row
+
+
+def cache_hits(row):
+    hits, misses = row["node"].get("cache_hits"), row["node"].get("cache_misses")
+    return None if not is_offloaded(row) or not hits else 100 * hits / (hits + (misses or 0))
 
 
 def host_cycles(row):
@@ -92,6 +128,20 @@ ALL = [
            lambda row: ratio(host_ns(row), row["node"].get("committed")), needs_equal_rate=True),
     Figure("host_busy_cycles", "cycles", "host TSC cycles a committed transaction", "the same time in ticks of the TSC",
            lambda row: ratio(host_cycles(row), row["node"].get("committed")), needs_equal_rate=True),
+    Figure("soc_busy_ns", "ns", "SmartNIC core's time a committed transaction",
+           "EMULATED: busy polls of the front, made as long as the profile says; placement NIC only",
+           lambda row: ratio(soc_ns(row), row["node"].get("committed")), needs_equal_rate=True),
+    Figure("all_busy_ns", "ns", "time of all cores a committed transaction",
+           "the host's and the SmartNIC's (EMULATED) together",
+           lambda row: ratio(all_ns(row), row["node"].get("committed")), needs_equal_rate=True),
+    Figure("link_frames", "frames", "host-link frames a transaction", "sent by both ends, a committed transaction",
+           link("frames"), needs_equal_rate=True),
+    Figure("link_bytes", "bytes", "host-link bytes a transaction", "the same in bytes of frames", link("bytes"),
+           needs_equal_rate=True),
+    Figure("link_questions", "", "keys asked of the host a transaction", "each is one crossing of the link",
+           node("link_questions")),
+    Figure("cache_hits", "%", "cache hits", "keys that were beside the front, of all that transactions named",
+           cache_hits, less_is_better=False),
     Figure("log_kernel_ns", "ns", "log threads' time a committed transaction",
            "run time of the node's threads that are no workers: keeper, writer, io_uring's", node("other_threads_ns"),
            needs_equal_rate=True),

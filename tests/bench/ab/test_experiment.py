@@ -31,16 +31,11 @@ def read(text):
 
 
 class Examples(unittest.TestCase):
-    def test_all_but_offload_are_good(self):
+    def test_all_are_good(self):
         paths = sorted(glob.glob(os.path.join(TOP, "configs", "ab", "*.textproto")))
         self.assertGreaterEqual(len(paths), 3)
         for path in paths:
-            if os.path.basename(path) != "offload.textproto":
-                self.assertTrue(load(path).settings.question, path)
-
-    def test_offload_is_refused_by_name(self):
-        with self.assertRaisesRegex(FormatError, r"offload\.textproto:10: placement NIC is not built yet \(issue 4\)"):
-            load(os.path.join(TOP, "configs", "ab", "offload.textproto"))
+            self.assertTrue(load(path).settings.question, path)
 
 
 class Meaning(unittest.TestCase):
@@ -104,7 +99,9 @@ class Errors(unittest.TestCase):
                 ('"rmw2"', '"smallbank"', r":10: workload: two are called 'smallbank'"),
                 ("a { }", "a { workers: 0 }", r":3: workers: 0"),
                 ("a { }", 'a { profile: "fast" }', r":3: profile: there is no configs/profiles/fast"),
-                ("burst: 8 }", "burst: 8 }\n offload {\n placement: NIC }", r":8: placement NIC is not built yet")):
+                ("a { }", 'a { profile: "bluefield3" }', r":3: profile: a hardware profile goes with placement NIC"),
+                ("a { }", "a { workers: 2 node { offload { placement: NIC } } }",
+                 r":3: workers: placement NIC has one")):
             with self.subTest(new):
                 self.expect(GOOD.replace(old, new), pattern)
         self.expect(GOOD + "trials {\n blocks: 0 }\n", r":13: trials\.blocks: 0 is not within")

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from lib.harness import Failure, Scene, cpus, read_json
+from lib.harness import TOP, Failure, Scene, cpus, read_json
 from lib.results import Run
 
 from .experiment import workload_name
@@ -37,12 +37,16 @@ def idle_of(setting):
 
 
 def start_nodes(scene, experiment, arm, workload):
-    """The processes of an arm: name -> Node, ready. With placement NIC there will be two."""
+    """The processes of an arm: name -> Node, ready. With placement NIC front and back are one process and share a
+    worker, which counts their times apart."""
     config = scene.write("node.textproto", experiment.node_text(arm, workload))
     node = experiment.node(arm)
     log = scene.log() if node.log is not None and node.log.durability != "NONE" else None
+    arguments = ["--json", scene.path("node.json")]
+    if arm.side.profile:
+        arguments += ["--profile", os.path.join(TOP, "configs", "profiles", arm.side.profile + ".textproto")]
     process = scene.node(config, workers=arm.side.workers, first_cpu=NODE_CPU, memory_mib=NODE_MEMORY_MIB,
-                         idle=idle_of(arm.side.idle), log=log, arguments=["--json", scene.path("node.json")])
+                         idle=idle_of(arm.side.idle), log=log, arguments=arguments)
     return {"node": process.wait_ready(TIMEOUT)}
 
 
@@ -101,6 +105,14 @@ NODE_COUNTERS = {
     "time_ns": ("dataplane", "time_ns"), "committed": ("engine", "results", "committed"),
     "log_record_bytes": ("engine", "log", "record_bytes"), "log_written_bytes": ("engine", "log", "written_bytes"),
     "log_in_flight_ns": ("engine", "log", "in_flight_ns"),
+    # Placement NIC only.
+    "back_busy_ns": ("dataplane", "back_busy_ns"), "back_busy_turns": ("dataplane", "back_busy_turns"),
+    "link_frames_front": ("engine", "nic", "frames", "frames_sent"),
+    "link_frames_back": ("engine", "link_server", "frames", "frames_sent"),
+    "link_bytes_front": ("engine", "nic", "frames", "bytes_sent"),
+    "link_bytes_back": ("engine", "link_server", "frames", "bytes_sent"),
+    "link_questions": ("engine", "nic", "link", "questions"),
+    "cache_hits": ("engine", "nic", "cache", "hits"), "cache_misses": ("engine", "nic", "cache", "misses"),
     "log_groups": ("engine", "log", "groups"), "checkpoints": ("engine", "log", "checkpoints"),
 }
 

@@ -162,7 +162,7 @@ TEST(Config, DefaultsAreThoseOfTheSchema) {
   EXPECT_EQ(config.memory_bytes, 0u);
   EXPECT_EQ(config.offload.placement, Placement::kHost);
   EXPECT_EQ(config.offload.cache_bytes, 64u << 20);
-  EXPECT_TRUE(config.offload.hot_cache && config.offload.absence_filter && config.offload.link_batching);
+  EXPECT_TRUE(config.offload.hot_cache && config.offload.absence_filter);
   EXPECT_EQ(config.offload.link.nic_port, 1u);
   EXPECT_EQ(config.offload.link.host_port, 0u);
   EXPECT_EQ(config.offload.link.nic_address, 0xa9fe6302u);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One worker's front before a host link (placement NIC): the link's end, the cache, the front, and how they come and go
+// together. A front lives as long as its link's epoch. When that is over (the back has died, or has given the shards to
+// somebody else), everything that it held is thrown away and it greets the back anew (COMMIT 23).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dataplane/memory.h"
+#include "host/apps/core.h"
+#include "host/back/recovered_state.h"
+#include "host/control/config.h"
+#include "offload/front.h"
+#include "offload/link/nic_back.h"
+
+namespace txnic::apps {
+
+class NicWorker final : private offload::KeptReader {
+ public:
+  using NicBack = offload::NicBack;
+  using Front = offload::Front<NicBack>;
+
+  NicWorker(const control::NodeConfig& config, uint32_t worker, uint32_t workers);
+  ~NicWorker();
+
+  uint64_t region_bytes() const;
+  StartError allocate();
+  // Then the front greets the back. All outlive this; `outbox` may be null.
+  void attach(link::FramePort* port, uint32_t frame_bytes, offload::Outbox* outbox);
+
+  // ---- dataplane::NicWorker: the worker's lcore
+  Front* front() { return front_.get(); }
+  NicBack* back() { return &back_; }
+  void on_frame(Bytes frame, TimeNs now) { link_.on_frame(frame, now); }
+  uint32_t poll(TimeNs now);
+  uint32_t take_abandoned(std::span<void*> handles);
+
+  // ---- any thread, as plain statistics
+  bool is_serving() const { return is_serving_.load(std::memory_order_acquire); }
+  uint64_t fronts() const { return fronts_; }  // that have served, one after the other
+  const Front* front() const { return front_.get(); }
+  // Of all fronts, one after the other.
+  struct Counters {
+    offload::FrontCounters front;
+    commit::MachineCounters commit;
+    offload::NicBackCounters cache;
+    link::FrontEndCounters link;
+    link::ChannelCounters frames;
+  };
+  Counters counters() const;
+  const SessionTable& sessions() const { return sessions_; }
+  uint32_t incarnation() const { return incarnation_.load(std::memory_order_relaxed); }
+  // Why the back does not let it serve, for people; empty if it does, or nobody has answered yet.
+  std::string refusal() const;
+
+ private:
+  bool on_kept(Bytes record) override;
+  void greet();
+  void install(TimeNs now);
+  void lose();
+  bool make_front(TimeNs now);
+  offload::FrontConfig front_config() const;
+  offload::NicBackConfig back_config() const;
+  SessionLimits session_limits() const;
+  link::FrontEndConfig link_config() const;
+  uint64_t cache_bytes() const;
+
+  const control::NodeConfig config_;
+  const uint32_t worker_;
+  const uint32_t workers_;
+  const ShardMap map_;
+  const CookieSecret secret_;
+  link::FramePort* port_ = nullptr;
+  uint32_t frame_bytes_ = 0;
+  offload::Outbox* outbox_ = nullptr;
+
+  dataplane::Region session_memory_, cache_memory_, filter_memory_, link_memory_;
+  std::vector<std::byte> commit_memory_;  // as much as what was kept needs besides
+  SessionTable sessions_;
+  link::FrontEnd link_;
+  NicBack back_;
+  std::unique_ptr<Front> front_;
+  std::unique_ptr<back::RecoveredState> kept_;  // while it is read
+  std::vector<void*> abandoned_;
+  uint64_t fronts_ = 0;
+  Counters past_;  // of fronts that are over
+  std::atomic<bool> is_serving_{false};
+  std::atomic<uint32_t> incarnation_{0};
+  std::atomic<link::Refusal> refusal_{link::Refusal::kNone};
+  std::string kept_error_;  // what was kept cannot be installed: told once
+};
+
+}  // namespace txnic::apps
