@@ -173,6 +173,40 @@ void LinkServer::give_back_all() {
   }
 }
 
+void LinkServer::prefetch_key(uint32_t local_shard, TableId table, Bytes key, Stage stage) const {
+  const uint64_t hash = table_hash(hash_key(key.data(), static_cast<uint32_t>(key.size())), table);
+  if (stage == Stage::kPlaces) {
+    back_->prefetch_bucket(local_shard, hash);
+  } else {
+    back_->prefetch_record(local_shard, hash);
+  }
+}
+
+void LinkServer::prefetch_question(const link::Question& question, Stage stage) {
+  prefetch_key(question.local_shard, question.table, {question.key, question.key_length}, stage);
+}
+
+// A commit's first writes, and its window entry.
+void LinkServer::prefetch_record(Bytes record, Stage stage) {
+  constexpr uint32_t kWrites = 4;
+  const auto header = load<log::RecordHeader>(record.data());
+  if (header.type != static_cast<uint8_t>(RecordType::kCommit) || !is_mine(header.shard)) return;
+  const uint32_t local = back_->local_shard(header.shard);
+  if (stage == Stage::kPlaces) {
+    mirror_->sessions().prefetch(header.session);
+  } else {
+    mirror_->sessions().prefetch_entry(header.session, local, header.sequence);
+  }
+  Bytes rest = record.subspan(sizeof header);
+  log::LoggedWrite write;
+  for (uint32_t i = 0; i < header.write_count && i < kWrites; ++i) {
+    const uint32_t bytes = log::read_write(rest.data(), static_cast<uint32_t>(rest.size()), &write);
+    if (bytes == 0) return;
+    prefetch_key(local, write.table, write.key, stage);
+    rest = rest.subspan(bytes);
+  }
+}
+
 link::Answer LinkServer::on_question(const link::Question& question) {
   const uint64_t hash = table_hash(hash_key(question.key, question.key_length), question.table);
   const offload::Found found =

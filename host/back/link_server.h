@@ -66,6 +66,9 @@ class LinkServer final : public link::BackEvents {
 
  private:
   link::Taken on_record(Bytes record) override;
+  void prefetch_record(Bytes record, Stage stage) override;
+  void prefetch_question(const link::Question& question, Stage stage) override;
+  void prefetch_key(uint32_t local_shard, TableId table, Bytes key, Stage stage) const;
   link::Answer on_question(const link::Question& question) override;
   uint32_t kept(MutableBytes room, bool from_start) override;
   uint32_t hashes(uint32_t local_shard, uint64_t cursor, std::span<uint64_t> room, uint64_t* next) override;

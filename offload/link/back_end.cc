@@ -40,6 +40,7 @@ void BackEnd::on_frame(Bytes frame, TimeNs now) {
     return;
   }
   take_header(header);
+  prefetch(frame, header);
   EntryReader reader(frame, header);
   Entry entry;
   while (has_front() && reader.next(&entry)) on_entry(entry, now);

@@ -39,6 +39,11 @@ class BackEvents {
  public:
   // The next record. kYes: it is in the log, in the store and in what is kept.
   virtual Taken on_record(Bytes record) = 0;
+  // Hints, for all of a frame before the first is taken, in two stages: where things are, then the things. `record` is
+  // not checked but for its length.
+  enum class Stage : uint8_t { kPlaces, kThings };
+  virtual void prefetch_record(Bytes /*record*/, Stage /*stage*/) {}
+  virtual void prefetch_question(const Question& /*question*/, Stage /*stage*/) {}
   // Looks a key up. The value is valid until the next call.
   virtual Answer on_question(const Question& question) = 0;
   // Lays the next records of what is kept, as a checkpoint has them, and answers how many bytes; 0: nothing follows.
@@ -96,6 +101,8 @@ class BackEnd : public Channel {
   static constexpr uint32_t kKeptBytes = 4 * limits::kLogRecordBytesMax;
 
   void on_entry(const Entry& entry, TimeNs now);
+  void prefetch(Bytes frame, const FrameHeader& header);
+  bool read_question(const Entry& entry, Question* question) const;
   void on_hello(Bytes frame, const FrameHeader& header, TimeNs now);
   void on_append(const Entry& entry);
   void on_fetch(const Entry& entry);

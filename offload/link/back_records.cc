@@ -6,6 +6,40 @@
 
 namespace txnic::link {
 
+// So that the cache misses of a frame's entries overlap.
+void BackEnd::prefetch(Bytes frame, const FrameHeader& header) {
+  constexpr uint32_t kWorthIt = 256;  // bytes: less is one or two small entries
+  if (header.length < kWorthIt) return;
+  for (const auto stage : {BackEvents::Stage::kPlaces, BackEvents::Stage::kThings}) {
+    EntryReader reader(frame, header);
+    Question question;
+    for (Entry entry; reader.next(&entry);) {
+      if (entry.type == EntryType::kFetch && read_question(entry, &question)) {
+        events_->prefetch_question(question, stage);
+      }
+      // A piece that begins with a record; nearly all do, one in a frame.
+      if (entry.type != EntryType::kAppend || records_.pending() != 0 ||
+          load<PositionBody>(entry.body.data()).position != taken_) {
+        continue;
+      }
+      Bytes piece = entry.body.subspan(sizeof(PositionBody));
+      while (piece.size() >= sizeof(log::RecordHeader)) {
+        const uint32_t length = load<uint32_t>(piece.data());
+        if (length < sizeof(log::RecordHeader) || length > piece.size()) break;
+        events_->prefetch_record(piece.first(length), stage);
+        piece = piece.subspan(length);
+      }
+    }
+  }
+}
+
+bool BackEnd::read_question(const Entry& entry, Question* question) const {
+  const auto body = load<FetchBody>(entry.body.data());
+  *question = {body.local_shard, body.table, body.key_length, entry.body.data() + sizeof body};
+  return body.local_shard < config_.shards && body.key_length != 0 && body.key_length <= limits::kKeyBytesMax &&
+         entry.body.size() >= sizeof body + body.key_length;
+}
+
 void BackEnd::on_append(const Entry& entry) {
   const Lsn position = load<PositionBody>(entry.body.data()).position;
   Bytes piece = entry.body.subspan(sizeof(PositionBody));
@@ -40,14 +74,10 @@ void BackEnd::on_append(const Entry& entry) {
 }
 
 void BackEnd::on_fetch(const Entry& entry) {
-  const auto body = load<FetchBody>(entry.body.data());
-  if (body.local_shard >= config_.shards || body.key_length == 0 || body.key_length > limits::kKeyBytesMax ||
-      entry.body.size() < sizeof body + body.key_length) {
-    return malformed();
-  }
+  Question question;
+  if (!read_question(entry, &question)) return malformed();
   ++back_counters_.questions;
-  const Answer answer =
-      events_->on_question({body.local_shard, body.table, body.key_length, entry.body.data() + sizeof body});
+  const Answer answer = events_->on_question(question);
   const auto bytes = static_cast<uint32_t>(sizeof(FetchedBody) + answer.value.size());
   std::byte* const to = add(EntryType::kFetched, answer.is_present ? kPresent : uint8_t{0}, entry.number, bytes, false);
   if (to == nullptr) {

@@ -17,7 +17,7 @@
 // - an entry is evicted only when the record of its last write is taken: a question may overtake records that are sent
 //   again (order holds between records, and between questions, not between the two);
 // - reads are answered from the cache only while has_lease(now), with a `now` that was read after the request came;
-// - no writes while store_is_full(): what is on its way and what is prepared will fit, more may not.
+// - no writes while store_is_full(), but deletes: what is on its way and what is prepared will fit, more may not.
 #pragma once
 
 #include "offload/link/channel.h"
