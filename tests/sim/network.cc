@@ -13,6 +13,7 @@ namespace {
 constexpr TimeNs kUs = 1000, kMs = 1'000'000;
 constexpr TimeNs kDelayLeast = 20 * kUs, kDelayMost = 200 * kUs, kReorderMost = 30 * kMs;
 constexpr TimeNs kAfterStartMost = 2 * kMs, kReopenedMost = 100 * kMs;  // clients need some time to be back
+constexpr TimeNs kHeldAfterStartMost = 200 * kUs;  // before its questions are answered
 constexpr TimeNs kLetGoMost = 2 * kMs;
 constexpr uint32_t kHeldMax = 256;
 constexpr uint32_t kKeptMax = 64;  // of each node
@@ -23,7 +24,7 @@ uint16_t checksum_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-void Network::send(Message message) {
+bool Network::send(Message message) {
   ++context_.statistics.messages;
   Random& random = context_.random;
   const FaultRates& rates = context_.rates;
@@ -39,11 +40,11 @@ void Network::send(Message message) {
   if (is_cut || random.chance(rates.drop)) {
     ++context_.statistics.dropped;
     note("drop", message);
-    return;
+    return true;
   }
   if (hold(message)) {
     note("hold", message);
-    return;
+    return false;
   }
   if (message.to_node && message.sender == kClientSends) let_go(message);
   const bool is_late = random.chance(rates.late);
@@ -60,6 +61,7 @@ void Network::send(Message message) {
     plan(message, kReorderMost + random.below(static_cast<TimeNs>(rates.late_seconds * 1e9)));
   }
   if (random.chance(rates.at_restart)) keep(message);
+  return true;
 }
 
 bool Network::hold(const Message& message) {
@@ -118,7 +120,7 @@ void Network::on_start(uint32_t node) {
       ++i;
       continue;
     }
-    if (context_.rates.hold > 0) plan(held_[i].message, context_.random.below(kAfterStartMost));
+    if (context_.rates.hold > 0) plan(held_[i].message, context_.random.below(kHeldAfterStartMost));
     held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   std::vector<Message>& kept = kept_[node];

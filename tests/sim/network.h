@@ -32,7 +32,8 @@ class Network {
         kept_(context->options.nodes),
         starts_(context->options.nodes) {}
 
-  void send(Message message);
+  // False: it is held (FaultRates::hold).
+  bool send(Message message);
 
   // FaultRates::hold: whether something is held for this node, to be delivered at its next start, about the transaction
   // that the message speaks of.

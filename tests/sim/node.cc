@@ -11,6 +11,7 @@ namespace {
 
 constexpr TimeNs kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
 constexpr TimeNs kDieWithin = 500 * kUs;
+constexpr TimeNs kDieUnheardWithin = 15 * kMs;
 constexpr double kDieContrary = 0.5;
 constexpr TimeNs kNever = ~TimeNs{0};
 constexpr TimeNs kWriteLeast = 100 * kUs, kWriteMost = 4 * kMs;  // one write with its sync
@@ -46,20 +47,17 @@ Node::Node(Context* context, Network* network, const Routing* routing, uint32_t 
           [this](Endpoint to, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
             const Word word = word_to_client(bytes);
-            may_die_of(word, bytes);
-            network_.send({.bytes = std::move(bytes),
-                           .client = client_of(to),
-                           .life = life_of(to),
-                           .node = index_,
-                           .to_node = false,
-                           .word = word});
+            say({.bytes = std::move(bytes),
+                 .client = client_of(to),
+                 .life = life_of(to),
+                 .node = index_,
+                 .to_node = false,
+                 .word = word});
           },
           [this](uint32_t node, ShardId, std::vector<std::byte> bytes) {
             context_.trace.fold_bytes(bytes);
             const Word word = word_between(bytes);
-            may_die_of(word, bytes);
-            network_.send(
-                {.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true, .word = word});
+            say({.bytes = std::move(bytes), .node = node, .sender = index_, .to_node = true, .word = word});
           }) {
   disk_.set_clock(context->queue.clock(), kWriteLeast, kWriteMost);
   disk_.set_lies(context->options.switches.disk);
@@ -125,13 +123,17 @@ void Node::crash(bool power_loss) {
   plan_start(context_.random.between(5 * kMs, context_.random.below(4) == 0 ? 5 * kSecond : 300 * kMs));
 }
 
-// It is in the middle of a step: death comes a little later, mostly before what it has just written is on the disk.
-void Node::may_die_of(Word word, const std::vector<std::byte>& message) {
+// It is in the middle of a step: death comes a little later, mostly before what it has just written is on the disk; of
+// a word that nobody has heard, after others have had time to change what it was about.
+void Node::say(Message message) {
   const FaultRates& rates = context_.rates;
-  const bool is_contrary = rates.hold > 0 && word == Word::kCommit && network_.holds_for(index_, message);
+  const Word word = message.word;
+  const bool is_contrary = rates.hold > 0 && word == Word::kCommit && network_.holds_for(index_, message.bytes);
   const bool is_drawn = (rates.words >> static_cast<uint32_t>(word) & 1) != 0;
-  if (!context_.random.chance(is_contrary ? kDieContrary : is_drawn ? rates.die_after : 0)) return;
-  context_.queue.plan(context_.now() + context_.random.below(kDieWithin), EventKind::kDie, index_, deaths_);
+  const bool is_held = !network_.send(std::move(message));
+  if (!context_.random.chance(is_contrary || is_held ? kDieContrary : is_drawn ? rates.die_after : 0)) return;
+  const TimeNs within = is_held && context_.random.below(2) == 0 ? kDieUnheardWithin : kDieWithin;
+  context_.queue.plan(context_.now() + context_.random.below(within), EventKind::kDie, index_, deaths_);
 }
 
 void Node::take_figures() {

@@ -46,7 +46,7 @@ class Node {
 
  private:
   bool try_start();
-  void may_die_of(Word word, const std::vector<std::byte>& message);
+  void say(Message message);
   void plan_start(TimeNs delay);
   void plan_wake(TimeNs delay);
   void plan_next_wake();
