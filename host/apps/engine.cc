@@ -318,9 +318,14 @@ LinkWorker* Engine::make_link_worker(uint32_t w, link::FramePort* port, uint32_t
   return worker.link.get();
 }
 
-// Without a log it is random, as the node's own.
+// Each above all before, also without a log: versions must rise over the life of the store (the version of an absent
+// key is the newest of its bucket).
 uint32_t Engine::take_front_incarnation() {
-  return keeper_ != nullptr ? keeper_->take_front_incarnation() : random_incarnation();
+  if (keeper_ != nullptr) return keeper_->take_front_incarnation();
+  const uint32_t next = front_incarnation_.load(std::memory_order_relaxed) + 1;
+  if ((next & 0xffff) == 0 || next == 0xffffffff) return 0;  // versions have no room for one more: start the node again
+  front_incarnation_.store(next, std::memory_order_relaxed);
+  return next;
 }
 
 StartError Engine::start(TimeNs now, const Say& say) {
@@ -330,6 +335,9 @@ StartError Engine::start(TimeNs now, const Say& say) {
     if (!error.text.empty()) return error;
   } else {
     incarnation_ = random_incarnation();
+    // Half of the numbers are left for the fronts to come.
+    if (!has_fronts() && (incarnation_ & 0x8000) != 0) incarnation_ = (incarnation_ ^ 0x8000) | 1;
+    front_incarnation_ = incarnation_;
   }
   StartError error = allocate();
   if (!error.text.empty()) return error;

@@ -3,6 +3,7 @@
 // front that its loop drives. Started once, before the workers; stopped after them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,6 +96,7 @@ class Engine {
   std::vector<Worker> workers_;
   std::unique_ptr<back::RecoveredState> recovered_;  // until every worker has its part
   uint32_t link_workers_ = 0;
+  std::atomic<uint32_t> front_incarnation_{0};  // the newest that a front was given, where there is no log
   uint32_t incarnation_ = 0;
   uint64_t contradictions_told_ = 0;
 };
