@@ -35,7 +35,7 @@ constexpr Mutant kMutants[] = {
     {"ignores-stamps", "trap 14, COMMIT 8", "what was sent before a restart is executed after it",
      [](Switches* s) { s->node.ignores_stamps = true; }, 1000},
     {"believes-stale-aborts", "trap 14, COMMIT 8", "a client believes an abort that answers an older copy",
-     [](Switches* s) { s->client.accepts_stale_aborts = true; }, 4000, true},
+     [](Switches* s) { s->client.accepts_stale_aborts = true; }, 6000, true},
     {"reads-ignore-locks", "trap 1", "a read of a prepared transaction's key answers the old value",
      [](Switches* s) { s->node.reads_ignore_locks = true; }, 200},
     {"writes-ignore-locks", "COMMIT 1", "a transaction of one shard writes what is locked",

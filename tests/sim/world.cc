@@ -33,6 +33,12 @@ FaultRates rates_of(const Options& options, Random& random) {
   rates.at_restart = aims ? 0.2 : 0;
   rates.die_after = aims ? 0.1 : 0;
   rates.hold = aims ? 0.2 : 0;
+  // Half of these hold what a client or a coordinator must not believe too late, and little else dies.
+  if (aims && random.below(2) == 0) {
+    rates.words = 1u << static_cast<uint32_t>(random.below(2) == 0 ? Word::kVoteNo : Word::kAbort);
+    rates.hold = 0.5;
+    rates.power_loss = rates.kill = rates.sync_error = 2;
+  }
   return rates;
 }
 
