@@ -17,6 +17,7 @@
 // - One of these is one life of a front: when the link is lost, it, the front and the sessions are thrown away.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "offload/cache/absence.h"
@@ -156,6 +157,10 @@ class NicBackOf final : public link::FrontEvents {
     const auto length = static_cast<uint32_t>(write.key.size());
     return {table_hash(hash_key(write.key.data(), length), write.table), write.key.data(), local_shard, write.table,
             static_cast<uint8_t>(length)};
+  }
+  // A full store takes deletes: else it would stay full.
+  static bool needs_memory(std::span<const Write> writes) {
+    return std::any_of(writes.begin(), writes.end(), [](const Write& write) { return !write.is_delete; });
   }
   // Null handle: the key is absent, and there may be an entry that says so.
   CacheEntry* entry_of_write(const CacheKey& key, const Write& write) {

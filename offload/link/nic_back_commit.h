@@ -8,7 +8,7 @@ namespace txnic::offload {
 
 template <class Link>
 inline BusyReason NicBackOf<Link>::can_commit(const CommitRequest& request) {
-  if (link_->store_is_full()) [[unlikely]] {
+  if (link_->store_is_full() && needs_memory(request.writes)) [[unlikely]] {
     ++counters_.store_full;
     return BusyReason::kMemory;
   }
@@ -98,7 +98,7 @@ bool NicBackOf<Link>::log_session_close(SessionId session) {
 // must be locked from set_aside() to apply() or give_back().
 template <class Link>
 bool NicBackOf<Link>::set_aside(uint32_t local_shard, std::span<const Write> writes) {
-  if (link_->store_is_full()) [[unlikely]] {
+  if (link_->store_is_full() && needs_memory(writes)) [[unlikely]] {
     ++counters_.store_full;
     return false;
   }
