@@ -35,10 +35,13 @@ class LocalPairMode final : public Mode {
     TimeNs at = clock_.now();
     uint32_t work = link_->to_front.deliver(at, [&](Bytes frame) { nic_->on_frame(frame, at); });
     work += front_.poll(at);
-    if (emulates_ && (work != 0 || has_worked_)) at = lose_time(now);
+    const bool is_busy = work != 0 || has_worked_;
+    if (emulates_ && is_busy) at = lose_time(now);
     has_worked_ = false;
     link_->to_back.send_off(at);
-    return work + back_turn();
+    work += back_turn();
+    if (emulates_) turn_ended_ns_ = is_busy ? clock_.now() : 0;
+    return work;
   }
 
   uint32_t release(std::span<Packet> out) override { return front_.release(out); }
@@ -49,7 +52,9 @@ class LocalPairMode final : public Mode {
  private:
   TimeNs lose_time(TimeNs began) {
     TimeNs lost = 0;
-    lost_time_.worked(clock_.now() - began, link_->to_back.take_owed_ns());
+    // With what followed the turn before: giving back and sending answers.
+    const TimeNs sending_ns = turn_ended_ns_ == 0 ? 0 : began - turn_ended_ns_;
+    lost_time_.worked(clock_.now() - began + sending_ns, link_->to_back.take_owed_ns());
     const TimeNs at = lost_time_.lose(clock_, &lost);
     counters_->emulated_ns.add(lost);
     return at;
@@ -84,6 +89,7 @@ class LocalPairMode final : public Mode {
   LostTime back_lost_time_;
   const bool emulates_;
   bool has_worked_ = false;
+  TimeNs turn_ended_ns_ = 0;  // the step before, if the front had work in it
   WorkerCounters* const counters_;
 };
 

@@ -50,7 +50,10 @@ class PairCore final : public Core {
   std::unique_ptr<dataplane::Mode> make_mode(uint32_t worker, dataplane::Dataplane* plane,
                                              std::string* error) override;
   uint32_t incarnation() const override { return engine_.incarnation(); }
-  std::string failure() const override { return engine_.failure(); }
+  std::string failure() const override {
+    const std::string failure = engine_.failure();
+    return failure.empty() ? fronts_.failure() : failure;
+  }
   std::string alarm() override {
     const std::string alarm = engine_.alarm();
     return alarm.empty() ? fronts_.news() : alarm;

@@ -36,22 +36,17 @@ std::string NicWorkers::news() {
   return "host link: " + now;
 }
 
+std::string NicWorkers::failure() const {
+  for (const auto& worker : workers_) {
+    std::string failure = worker->failure();
+    if (!failure.empty()) return failure;
+  }
+  return {};
+}
+
 void NicWorkers::add_to(EngineStatistics* sum, TimeNs now) const {
   NicStatistics nic;
-  for (const auto& each : workers_) {
-    const NicWorker& worker = *each;
-    const NicWorker::Counters counters = worker.counters();
-    nic.fronts += worker.fronts();
-    add_counters(counters.cache, &nic.cache);
-    add_counters(counters.link, &nic.link);
-    add_counters(counters.frames, &nic.frames);
-    add_counters(counters.front, &sum->front);
-    add_counters(counters.commit, &sum->commit);
-    if (!worker.is_serving()) continue;
-    ++nic.serving_now;
-    add_held(*worker.front(), now, sum);
-    sum->sessions = std::max<uint64_t>(sum->sessions, worker.sessions().size());
-  }
+  for (const auto& worker : workers_) worker->add_to(sum, &nic, now);
   sum->nic = nic;
 }
 

@@ -19,6 +19,7 @@ class NicWorkers {
   uint32_t incarnation() const { return workers_.front()->incarnation(); }
   // What has changed since the last call, for people: who serves, or why nobody does.
   std::string news();
+  std::string failure() const;
   void add_to(EngineStatistics* sum, TimeNs now) const;
 
  private:
@@ -38,7 +39,7 @@ class NicCore final : public Core {
   std::unique_ptr<dataplane::Mode> make_mode(uint32_t worker, dataplane::Dataplane* plane,
                                              std::string*) override;
   uint32_t incarnation() const override { return workers_.incarnation(); }
-  std::string failure() const override { return {}; }
+  std::string failure() const override { return workers_.failure(); }
   std::string alarm() override { return workers_.news(); }
   bool close() override { return true; }
   std::string text(TimeNs now) const override { return to_text(statistics(now)); }

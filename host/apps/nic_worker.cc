@@ -8,7 +8,6 @@
 #include "host/apps/link_identity.h"
 #include "host/apps/options.h"
 #include "host/apps/random.h"
-#include "host/apps/statistics.h"
 
 namespace txnic::apps {
 namespace {
@@ -127,16 +126,18 @@ bool NicWorker::on_kept(Bytes record) {
 
 uint32_t NicWorker::poll(TimeNs now) {
   refusal_.store(link_.why(), std::memory_order_relaxed);
-  switch (link_.state()) {
-    case link::FrontState::kReady:
-      install(now);
-      return 1;
-    case link::FrontState::kLost:
-      lose();
-      greet();
-      return 1;
-    default: return 0;
+  const link::FrontState state = link_.state();
+  if (state != link::FrontState::kReady && state != link::FrontState::kLost) [[likely]]
+    return 0;
+  const std::lock_guard lock(change_);
+  if (!kept_error_.empty()) return 0;  // the main thread ends the process
+  if (state == link::FrontState::kReady) {
+    install(now);
+  } else {
+    lose();
+    greet();
   }
+  return 1;
 }
 
 void NicWorker::install(TimeNs now) {
@@ -144,7 +145,6 @@ void NicWorker::install(TimeNs now) {
   sessions_.init(session_limits(), session_memory_.bytes());
   if (!make_front(now)) {
     front_.reset();
-    greet();
     return;
   }
   kept_.reset();
@@ -192,6 +192,26 @@ NicWorker::Counters NicWorker::counters() const {
   return sum;
 }
 
+void NicWorker::add_to(EngineStatistics* sum, NicStatistics* nic, TimeNs now) const {
+  const std::lock_guard lock(change_);
+  const Counters all = counters();
+  nic->fronts += fronts_;
+  add_counters(all.cache, &nic->cache);
+  add_counters(all.link, &nic->link);
+  add_counters(all.frames, &nic->frames);
+  add_counters(all.front, &sum->front);
+  add_counters(all.commit, &sum->commit);
+  if (!is_serving()) return;
+  ++nic->serving_now;
+  add_held(*front_, now, sum);
+  sum->sessions = std::max<uint64_t>(sum->sessions, sessions_.size());
+}
+
+std::string NicWorker::failure() const {
+  const std::lock_guard lock(change_);
+  return kept_error_.empty() ? "" : "front on the NIC: what the back has kept cannot be installed: " + kept_error_;
+}
+
 void NicWorker::lose() {
   past_ = counters();
   past_.cache.entries = past_.cache.cache_bytes = past_.cache.cache_used_bytes = 0;  // these are no counts
@@ -212,7 +232,7 @@ uint32_t NicWorker::take_abandoned(std::span<void*> handles) {
 
 std::string NicWorker::refusal() const {
   switch (refusal_.load(std::memory_order_relaxed)) {
-    case link::Refusal::kNone: return kept_error_;
+    case link::Refusal::kNone: return {};
     case link::Refusal::kVersion: return "the other end speaks another version of the link: start one build on both";
     case link::Refusal::kBuild: return "the other end is another build: start one build on both";
     case link::Refusal::kConfiguration:

@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "dataplane/memory.h"
 #include "host/apps/core.h"
+#include "host/apps/statistics.h"
 #include "host/back/recovered_state.h"
 #include "host/control/config.h"
 #include "offload/front.h"
@@ -40,9 +42,15 @@ class NicWorker final : private offload::KeptReader {
 
   // ---- any thread, as plain statistics
   bool is_serving() const { return is_serving_.load(std::memory_order_acquire); }
-  uint64_t fronts() const { return fronts_; }  // that have served, one after the other
-  const Front* front() const { return front_.get(); }
-  // Of all fronts, one after the other.
+  // Adds what its fronts have done, one after the other, and what the present one holds.
+  void add_to(EngineStatistics* sum, NicStatistics* nic, TimeNs now) const;
+  uint32_t incarnation() const { return incarnation_.load(std::memory_order_relaxed); }
+  // Why the back does not let it serve, for people; empty if it does, or nobody has answered yet.
+  std::string refusal() const;
+  // What the back has kept cannot be installed here, and trying again would not help; or empty.
+  std::string failure() const;
+
+ private:
   struct Counters {
     offload::FrontCounters front;
     commit::MachineCounters commit;
@@ -51,12 +59,6 @@ class NicWorker final : private offload::KeptReader {
     link::ChannelCounters frames;
   };
   Counters counters() const;
-  const SessionTable& sessions() const { return sessions_; }
-  uint32_t incarnation() const { return incarnation_.load(std::memory_order_relaxed); }
-  // Why the back does not let it serve, for people; empty if it does, or nobody has answered yet.
-  std::string refusal() const;
-
- private:
   bool on_kept(Bytes record) override;
   void greet();
   void install(TimeNs now);
@@ -82,6 +84,8 @@ class NicWorker final : private offload::KeptReader {
   SessionTable sessions_;
   link::FrontEnd link_;
   NicBack back_;
+  // Whoever replaces the front holds it, and who reads of it in another thread. Never taken while a front serves on.
+  mutable std::mutex change_;
   std::unique_ptr<Front> front_;
   std::unique_ptr<back::RecoveredState> kept_;  // while it is read
   std::vector<void*> abandoned_;
@@ -90,7 +94,7 @@ class NicWorker final : private offload::KeptReader {
   std::atomic<bool> is_serving_{false};
   std::atomic<uint32_t> incarnation_{0};
   std::atomic<link::Refusal> refusal_{link::Refusal::kNone};
-  std::string kept_error_;  // what was kept cannot be installed: told once
+  std::string kept_error_;  // see failure()
 };
 
 }  // namespace txnic::apps

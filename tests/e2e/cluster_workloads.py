@@ -8,11 +8,11 @@ repeats their moments."""
 import os
 import random
 import signal
-import subprocess
 import time
 
 from lib.cluster import Cluster
-from lib.harness import Scene, check, find_program, main
+from lib.harness import Scene, check, main
+from lib.history import judge
 from lib.results import Run
 
 KILLS = int(os.environ.get("TXNIC_KILLS") or 10)
@@ -60,13 +60,6 @@ def under_faults(workload, **settings):
             node.stop()
         if history is not None:
             judge(scene, history)
-
-
-def judge(scene, history):
-    done = subprocess.run([find_program(scene.build, "txcheck"), history], capture_output=True, text=True, timeout=120,
-                          check=False)
-    check(done.returncode == 0, f"the history: exit code {done.returncode}\n{done.stdout[:4000]}{done.stderr[:2000]}")
-    print(f"  {done.stdout.splitlines()[0].replace(history, 'history')}", flush=True)
 
 
 def money_is_conserved():

@@ -8,10 +8,10 @@ repeats the moments."""
 import os
 import random
 import signal
-import subprocess
 import time
 
-from lib.harness import Scene, check, find_program, main, memif, read_json
+from lib.harness import Scene, check, main, memif, read_json
+from lib.history import judge
 from lib.results import Run
 
 KILLS = int(os.environ.get("TXNIC_KILLS") or 5)
@@ -112,13 +112,6 @@ def killed(workload, sides_killed, durability, **settings):
         sides.stop()
         if history is not None:
             judge(scene, history)
-
-
-def judge(scene, history):
-    done = subprocess.run([find_program(scene.build, "txcheck"), history], capture_output=True, text=True, timeout=120,
-                          check=False)
-    check(done.returncode == 0, f"the history: exit code {done.returncode}\n{done.stdout[:4000]}{done.stderr[:2000]}")
-    print(f"  {done.stdout.splitlines()[0].replace(history, 'history')}", flush=True)
 
 
 def money_survives_kills_of_either_side():

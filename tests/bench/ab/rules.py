@@ -56,13 +56,27 @@ def rule_3(result):
                   f"the others are left out. Packets a busy poll are a figure of their own.")
 
 
+def offloaded(result):
+    """Arms whose front stands before a host link."""
+    nodes = [(arm, result.experiment.node(arm)) for arm in result.experiment.arms]
+    return [arm for arm, node in nodes if node.offload is not None and node.offload.placement == "NIC"]
+
+
 def rule_4(result):
+    arms = offloaded(result)
+    if arms:
+        return HELD, (f"{', '.join(arm.key for arm in arms)}: front and back take turns on one core, and their times "
+                      "are counted apart: 'host time' is the back's, 'SmartNIC core's time' the front's, 'time of all "
+                      "cores' both. The other sides have host cores alone.")
     text = "; ".join(f"{arm.key}: {arm.side.workers} host core{'s' if arm.side.workers > 1 else ''}, no other"
                      for arm in result.experiment.arms)
     return OUT, f"All sides run on host cores alone, so per host core and per all cores are the same ({text})."
 
 
-def rule_5(_result):
+def rule_5(result):
+    if offloaded(result):
+        return OUT, ("A side with placement HOST is the plain single-process engine itself, the same program "
+                     "without a link: nothing was measured for this.")
     return OUT, "No side is offloaded: all sides are the plain single-process engine."
 
 
@@ -97,6 +111,8 @@ def rule_8(result):
 
 def rule_9(result):
     swept = [arm for arm in result.experiment.arms_b if arm.side.has("sweep")]
+    if len(swept) < 2 and any(arm.side.profile not in (None, "", "none") for arm in offloaded(result)):
+        return BROKEN, "A profile slows the SmartNIC's core down by one factor, an assumption that was not swept."
     if len(swept) < 2:
         return OUT, "Nothing is slowed down, so there is no slowdown to sweep."
     return HELD, f"Swept over {', '.join(f'{arm.side.sweep:g}' for arm in swept)}; the break-even point is below."

@@ -111,6 +111,14 @@ class Whole(unittest.TestCase):
         self.assertIn("txnode --config &#x27;a file&#x27;", text)
         self.assertIn("burst: 8", text)
 
+    def test_rules_of_an_emulated_smartnic(self):
+        text = report(more='b { profile: "bluefield3" node { offload { placement: NIC } } }')
+        checked(self, text)
+        self.assertIn("their times are counted apart", text)
+        self.assertIn("an assumption that was not swept", text)
+        self.assertNotIn("All sides run on host cores alone", text)
+        self.assertIn("All sides run on host cores alone", report())
+
     def test_a_difference_beside_a_bad_a_a_is_no_claim(self):
         self.assertIn("no difference is claimed", report({"A'": 1.2, "B": 1.5}).replace("\n", " "))
         self.assertNotIn("no difference is claimed", report({"B": 1.5}))
